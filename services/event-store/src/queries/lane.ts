@@ -1,0 +1,13 @@
+/** `query.lane`: the tail of an intent's lane, for those who may not read the log. */
+import { type ConversationState, type LaneReplyV1, tailOf } from '@interlock/contracts';
+import type { FoldCache } from '@interlock/kit';
+
+/** Read at the leader. The step leaves strays out, so the whole session is folded for it. */
+export async function queryLane(
+  sessions: FoldCache<ConversationState>,
+  tenant: string,
+  { session, intent }: { readonly session: string; readonly intent: string },
+): Promise<LaneReplyV1> {
+  const state = await sessions.latest(tenant, session);
+  return { ok: true, tail: tailOf(state, intent), step: state.calls[intent]?.step ?? null };
+}

@@ -1,0 +1,119 @@
+/** A real server, keys, and event-stores on it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type Bus,
+  connectBus,
+  createLogger,
+  ensureKeys,
+  type HousedService,
+  type LoadedKeys,
+  startInProcess,
+  systemClock,
+  systemIds,
+  type Writer,
+} from '@interlock/kit';
+import { type NatsHandle, type NatsOptions, startNats } from '../../../test/harness/nats.ts';
+import { startEventStore } from '../src/index.ts';
+
+export const quiet = createLogger({ service: 'test', instance: 'test', level: 'silent' });
+
+export interface TestHouse {
+  readonly nats: NatsHandle;
+  readonly keys: LoadedKeys;
+  /** A connection of its own. */
+  bus(name?: string): Promise<Bus>;
+  /** A writer that signs with the key of `name`, where there is one. */
+  writer(name: string): Writer;
+  /** Another replica of the event-store. */
+  eventStore(env?: Record<string, string>): Promise<HousedService>;
+  stop(): Promise<void>;
+}
+
+const KEYS = [
+  'policy-engine',
+  'observer',
+  'executor-fs',
+  'executor-shell',
+  { name: 'client-ada', role: 'client', person: 'ada' },
+] as const;
+
+export async function startTestHouse(options: NatsOptions = {}): Promise<TestHouse> {
+  const nats = await startNats(options);
+  const keysDir = await mkdtemp(join(tmpdir(), 'interlock-keys-'));
+  const keys = await ensureKeys(keysDir, KEYS);
+  const buses: Bus[] = [];
+  const services: HousedService[] = [];
+  return {
+    nats,
+    keys,
+    async bus(name = 'test') {
+      const bus = await connectBus({ url: nats.urls, name: `${name}/1`, logger: quiet });
+      buses.push(bus);
+      return bus;
+    },
+    writer: (name) => ({
+      service: name,
+      instance: '1',
+      signer: keys.signers.get(name),
+      clock: systemClock,
+      ids: systemIds,
+    }),
+    async eventStore(env = {}) {
+      const profile = options.nodes === 3 ? 'ha' : 'dev';
+      const service = await startInProcess('event-store', startEventStore, {
+        url: nats.urls,
+        keysDir,
+        logger: quiet,
+        env: { INTERLOCK_PROFILE: profile, ...env },
+      });
+      services.push(service);
+      return service;
+    },
+    async stop() {
+      await Promise.all(services.map((service) => service.stop()));
+      await Promise.all(buses.map((bus) => bus.nc.close()));
+      await nats.stop();
+      await rm(keysDir, { recursive: true, force: true });
+    },
+  };
+}
+
+let count = 0;
+/** A session id nobody else in this process uses. */
+export function newSession(): string {
+  count += 1;
+  return `s-${process.pid}-${count}`;
+}
+
+/** Waits for a state, never for a time. */
+export async function until<Value>(
+  what: () => Promise<Value | null | undefined | false>,
+  limitMs = 15_000,
+): Promise<Value> {
+  const deadline = performance.now() + limitMs;
+  for (;;) {
+    const value = await what();
+    if (value !== null && value !== undefined && value !== false) return value;
+    if (performance.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Resolves when the event-store has judged all that is stored, its own records included. */
+export async function judged(bus: Bus): Promise<void> {
+  await until(async () => {
+    const reply = await bus.request('$JS.API.CONSUMER.INFO.EV.event-store', '', { timeoutMs: 2000 });
+    const info = reply.json<{
+      num_pending: number;
+      num_ack_pending: number;
+      ack_floor: { stream_seq: number };
+    }>();
+    const stream = await bus.request('$JS.API.STREAM.INFO.EV', '', { timeoutMs: 2000 });
+    const { state } = stream.json<{ state: { last_seq: number } }>();
+    return (
+      info.num_pending === 0 && info.num_ack_pending === 0 && info.ack_floor.stream_seq === state.last_seq
+    );
+  });
+}

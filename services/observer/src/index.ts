@@ -1,0 +1,1 @@
+export { startObserver } from './observer.ts';
