@@ -1,5 +1,5 @@
 /** The one spill rule, in numbers. */
-export const KIB = 1024;
+const KIB = 1024;
 
 /** A string of `data` above this many UTF-8 bytes is stored apart. */
 export const FIELD_LIMIT = 64 * KIB;

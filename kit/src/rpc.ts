@@ -47,7 +47,10 @@ export interface CallOptions<Name extends RpcName> {
 /** A body that does not fit a message travels as an artifact; this header names it. */
 const ARTIFACT_HEADER = 'Interlock-Artifact';
 
-/** Answers requests until `stop`, which lets those in hand finish. */
+/**
+ * Answers requests until `stop`, which lets those in hand finish. Requests of other connections find it once the server
+ * knows of it: `await bus.nc.flush()` where that matters before the service has started.
+ */
 export function serveRpc<Name extends RpcName>(
   bus: Bus,
   options: ServeOptions<Name>,

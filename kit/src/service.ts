@@ -84,6 +84,8 @@ export async function startInProcess(
   let health: Health | undefined;
   try {
     service = await start(context);
+    // What it serves is known to the server before anyone is told that it runs.
+    await bus.nc.flush();
     health = await startHealth({
       port: shared.healthPort ?? 0,
       host: shared.healthHost,

@@ -15,7 +15,7 @@ import { isObject, type JsonObject } from './json-object.ts';
 import { FIELD_LIMIT, RESTORE_LIMIT } from './limits.ts';
 import { type PathToken, parsePointer, replaceAt, toPointer, valueAt } from './pointer.ts';
 
-export const SPILLED = '$spilled';
+const SPILLED = '$spilled';
 
 /** Bytes to be stored before the message is. */
 export interface SpilledBytes {

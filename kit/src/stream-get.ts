@@ -15,7 +15,7 @@ export interface StoredMessage {
 }
 
 /** How long one read may take. */
-export const READ_TIMEOUT_MS = 5000;
+const READ_TIMEOUT_MS = 5000;
 /** Messages of one batch at most; the server has no upper bound of its own. */
 const BATCH = 1024;
 /** Bytes of one batch, roughly. */

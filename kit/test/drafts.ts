@@ -34,19 +34,6 @@ export function denied(reason: string): EventDraft<'tool.approval.denied'> {
   return { type: 'tool.approval.denied', data: { kind: 'rule', rule: 'r1', reason, verdicts: [] } };
 }
 
-export function answer(person: string): EventDraft<'tool.answer'> {
-  return {
-    type: 'tool.answer',
-    data: {
-      intent: 'i1',
-      askedId: '01J00000000000000000000000',
-      bindingSha256: '0'.repeat(64),
-      verdict: 'approve',
-      person,
-    },
-  };
-}
-
 export function completed(pool: string): EventDraft<'tool.execution.completed'> {
   return {
     type: 'tool.execution.completed',

@@ -1,6 +1,13 @@
-import { rpcSubject } from '@interlock/contracts';
+import { type RpcName, rpcSubject } from '@interlock/contracts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Bus, callRpc, RetryableError, type RpcRequest, serveRpc } from '../src/index.ts';
+import {
+  type Bus,
+  callRpc,
+  RetryableError,
+  type RpcRequest,
+  type ServeOptions,
+  serveRpc,
+} from '../src/index.ts';
 import { type House, startHouse } from './house.ts';
 
 let house: House;
@@ -13,6 +20,15 @@ beforeAll(async () => {
   server = await house.bus('event-store');
 });
 afterAll(() => house.stop());
+
+/** Serves, and waits until the server knows. */
+async function serving<Name extends RpcName>(
+  options: ServeOptions<Name>,
+): Promise<{ stop(): Promise<void> }> {
+  const service = serveRpc(server, options);
+  await server.nc.flush();
+  return service;
+}
 
 const subject = rpcSubject.query('local', 'events');
 const call = (
@@ -27,7 +43,7 @@ describe('an RPC', () => {
   test('is answered by one of the queue, with defaults filled in', async () => {
     const seen: RpcRequest<'query.events'>[] = [];
     const serve = () =>
-      serveRpc(server, {
+      serving({
         subject: rpcSubject.query('*', 'events'),
         queue: 'event-store',
         rpc: 'query.events',
@@ -37,7 +53,7 @@ describe('an RPC', () => {
           return { ok: true, events: [{ seq: 1, event: { a: 1 } }], throughSeq: 1, more: false };
         },
       });
-    const [one, two] = [serve(), serve()];
+    const [one, two] = await Promise.all([serve(), serve()]);
     expect(await call({ session: 's1' })).toEqual({
       ok: true,
       events: [{ seq: 1, event: { a: 1 } }],
@@ -60,7 +76,7 @@ describe('an RPC', () => {
       unavailable: 'pool_unavailable',
     });
     await expect(pool).rejects.toMatchObject({ code: 'pool_unavailable' });
-    const silent = serveRpc(server, {
+    const silent = await serving({
       subject,
       queue: 'q',
       rpc: 'query.events',
@@ -71,7 +87,7 @@ describe('an RPC', () => {
   });
 
   test('refuses a request that breaks its contract', async () => {
-    const service = serveRpc(server, {
+    const service = await serving({
       subject,
       queue: 'q2',
       rpc: 'query.events',
@@ -84,7 +100,7 @@ describe('an RPC', () => {
   });
 
   test('answers with an error when the handler throws or the reply breaks its contract', async () => {
-    const throws = serveRpc(server, {
+    const throws = await serving({
       subject,
       queue: 'q3',
       rpc: 'query.events',
@@ -102,7 +118,7 @@ describe('an RPC', () => {
 
   test('carries bodies above what a message takes', async () => {
     const event = { text: 'x'.repeat(2_000_000) };
-    const service = serveRpc(server, {
+    const service = await serving({
       subject,
       queue: 'q4',
       rpc: 'query.events',
@@ -110,7 +126,7 @@ describe('an RPC', () => {
     });
     expect(await call({ session: 's1' })).toMatchObject({ ok: true, events: [{ event }] });
     await service.stop();
-    const preflight = serveRpc(server, {
+    const preflight = await serving({
       subject: rpcSubject.preflight('*', 'fs'),
       queue: 'fs',
       rpc: 'preflight',
@@ -147,7 +163,7 @@ describe('an RPC', () => {
     const running = new Promise<void>((resolve) => {
       started = resolve;
     });
-    const service = serveRpc(server, {
+    const service = await serving({
       subject,
       queue: 'q5',
       rpc: 'query.events',

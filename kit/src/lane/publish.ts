@@ -68,7 +68,7 @@ export function isHopeless(error: unknown): boolean {
   );
 }
 
-export function refused(error: NonNullable<PubAckReply['error']>, subject: string): Attempt {
+function refused(error: NonNullable<PubAckReply['error']>, subject: string): Attempt {
   const { err_code: code = 0, description = '' } = error;
   if (CONFLICTS.has(code)) return { kind: 'conflict' };
   if (code === STORE_FAILED && description.includes('maximum')) {

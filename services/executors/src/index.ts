@@ -4,6 +4,7 @@ import { createExecutor } from './executor.ts';
 import { POOLS } from './pools.ts';
 
 export { createExecutor, type ExecutorOptions } from './executor.ts';
+export { probeSandboxLevel } from './sandbox/level.ts';
 export {
   type Accepted,
   defineTool,

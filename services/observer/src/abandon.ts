@@ -10,7 +10,7 @@ export function isLapsed({ leaseUntil }: Claim, now: number): boolean {
 }
 
 /** The fact of a claim that nobody holds any more. */
-export function abandonedFact(call: CallState, claim: Claim, worker: string): ToolExecutionCompletedV1 {
+function abandonedFact(call: CallState, claim: Claim, worker: string): ToolExecutionCompletedV1 {
   return {
     pool: claim.pool,
     tool: call.tool,

@@ -129,7 +129,7 @@ async function appendObservation(ports: Ports, ref: SessionRef, observing: Obser
 }
 
 /** Narrows an event to one that ends a call. */
-export function endsCall(event: StoredEvent): event is Ending {
+function endsCall(event: StoredEvent): event is Ending {
   return (
     event.type === 'tool.execution.completed' ||
     event.type === 'tool.validation_failed' ||

@@ -75,7 +75,7 @@ function nextLook(
 }
 
 /** The session's watch: its id is the session's. */
-export function watchOf(ref: SessionRef): TimerAddress {
+function watchOf(ref: SessionRef): TimerAddress {
   return { kind: 'watch', ...ref, id: ref.session };
 }
 

@@ -3,7 +3,7 @@ import type { Budgets, ConversationState, Stage } from '@interlock/contracts';
 import { LogBuilder, modelTurn, sample, startRun, takeCall, toolCall } from '@interlock/contracts/testing';
 import { nextStep, type Step, type StepInputs } from '../src/decide.ts';
 
-export const INPUTS = { maxRequestsPerTurn: 32 };
+const INPUTS = { maxRequestsPerTurn: 32 };
 
 /** The step due at the end of the log. */
 export function stepOf(log: LogBuilder, inputs: Partial<StepInputs> = {}): Step {

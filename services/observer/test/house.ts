@@ -15,14 +15,14 @@ import {
 import { type NatsHandle, startNats } from '../../../test/harness/nats.ts';
 import { startObserver } from '../src/index.ts';
 
-export const quiet = createLogger({
+const quiet = createLogger({
   service: 'test',
   instance: 'test',
   level: process.env.INTERLOCK_TEST_LOG === '1' ? 'debug' : 'silent',
 });
 
 /** Short times, so that a test waits for what happens and not for a clock. */
-export const IMPATIENT = {
+const IMPATIENT = {
   INTERLOCK_WATCH_MS: '300',
   INTERLOCK_LEASE_GRACE_MS: '200',
   INTERLOCK_STREAM_CANCEL_MS: '600',

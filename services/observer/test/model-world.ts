@@ -28,7 +28,7 @@ import type { Ports, SessionLog } from '../src/ports.ts';
 import { handleTimer } from '../src/timers.ts';
 
 const START = Date.UTC(2026, 10, 30, 12, 0, 0);
-export const REF = { tenant: 'local', session: 'demo' };
+const REF = { tenant: 'local', session: 'demo' };
 const TYPES = new Set(DURABLES.observer.filters);
 
 /** Picks one of `n` possibilities. */

@@ -172,7 +172,7 @@ function edited(
 
 describe('the edit behind a call', () => {
   const behind = (story: Story): string | null => {
-    const lane = story.state().lanes['i2'];
+    const lane = story.state().lanes.i2;
     return (lane && editBehind(story.state(), lane)?.person) ?? null;
   };
   test('is the answer of the person who signed it', () => {
@@ -187,7 +187,7 @@ describe('the edit behind a call', () => {
   });
   test('is none for a call of the model', () => {
     const story = proposed([edit('a')]);
-    const lane = story.state().lanes['i1'];
+    const lane = story.state().lanes.i1;
     expect(lane && editBehind(story.state(), lane)).toBeNull();
   });
 });

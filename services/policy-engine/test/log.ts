@@ -79,6 +79,6 @@ export function createLog(session = 's1'): MemoryLog {
 }
 
 /** Ids that are ULIDs and tell their place. */
-export function idOf(seq: number): string {
+function idOf(seq: number): string {
   return `01J${String(seq).padStart(23, '0')}`;
 }

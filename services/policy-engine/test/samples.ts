@@ -32,7 +32,7 @@ export const editFile: ToolDefinition = {
 
 export const digestOf = (definition: ToolDefinition): string => hashOf(definition);
 
-export function assessment(...effects: Effect[]): Assessment {
+function assessment(...effects: Effect[]): Assessment {
   const [first = 'read-only', ...rest] = effects;
   return {
     effects: [first, ...rest],

@@ -190,7 +190,7 @@ describe('a fit', () => {
   });
 
   test('two tools may use the same $id', () => {
-    const schema = (type: string) => ({ $id: 'urn:x', type });
+    const schema = (type: string) => ({ $id: 'https://example.com/x', type });
     expect(errorsOf(schema('string'), 'a')).toEqual([]);
     expect(errorsOf(schema('number'), 1)).toEqual([]);
   });

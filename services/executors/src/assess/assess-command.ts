@@ -97,7 +97,7 @@ function isProjectCommand(program: string, args: readonly string[]): boolean {
     case 'bun':
       return first === 'run' ? PROJECT_SCRIPTS.test(second) : first === 'test' || PROJECT_SCRIPTS.test(first);
     case 'npx':
-      return NPX_TOOLS.has(first);
+      return NPX_TOOLS.has(first) && (first !== 'tsc' || args.includes('--noEmit'));
     case 'node':
       return first === '--test' || first === '--check';
     case 'pytest':
@@ -106,6 +106,7 @@ function isProjectCommand(program: string, args: readonly string[]): boolean {
     case 'python3':
       return first === '-m' && (second === 'pytest' || second === 'unittest');
     case 'tsc':
+      return args.includes('--noEmit');
     case 'vitest':
     case 'jest':
     case 'eslint':

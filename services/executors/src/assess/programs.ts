@@ -40,7 +40,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   },
   stat: plain,
   tail: { refused: /^(-[A-Za-z]*[fF]|--follow|--retry)/ },
-  test: plain,
   tree: { refused: /^(-[A-Za-z]*[oR]|--fromfile|--gitfile|--infofile)/ },
   true: plain,
   uname: plain,
@@ -141,8 +140,14 @@ export const PROJECT_COMMANDS: Readonly<Record<string, RegExp>> = {
 };
 
 /** Arguments that turn such a program to something else. */
-export const PROJECT_REFUSED =
-  /^(--prefix|--cwd|-C$|--dir|--directory|--global|-g$|--fix|--write|--registry|--config-file|--eval|-e$|--exec|--apply|--unsafe|--publish|--watch$|-w$|-p$|--package|--call|-c$)/;
+export const PROJECT_REFUSED = new RegExp(
+  `^(${[
+    '--(prefix|cwd|dir|directory|global|fix|write|registry|config|eval|exec|apply|unsafe|publish|package|call|require)',
+    '--(import|loader|experimental-loader|rulesdir|plugin|out|target-dir|declarationDir|tsBuildInfoFile|reporter=|env)',
+    '-(exec|toolexec|overlay|o|C|g|e|w|p|c|r)$',
+    '--watch$',
+  ].join('|')})`,
+);
 
 /** Shows the version and does nothing else. */
 export const VERSION_PROGRAMS: ReadonlySet<string> = new Set([

@@ -68,7 +68,7 @@ export function artifactFacts({ artifacts }: Completed, { budgetBytes }: Project
 }
 
 /** Items until the list is full, and how many there are beyond. */
-export function listed(items: readonly string[], maxBytes: number): string {
+function listed(items: readonly string[], maxBytes: number): string {
   const shown: string[] = [];
   let bytes = 0;
   for (const item of items) {

@@ -4,7 +4,7 @@ import { type AskTerms, decideLayers, type Voice } from '../decide.ts';
 import type { Bundle, CompiledRule } from '../rules/load.ts';
 import type { Facts } from '../rules/match.ts';
 
-export const NATIVE_ENGINE = 'native';
+const NATIVE_ENGINE = 'native';
 /** Moves when the meaning of rules moves. */
 const VERSION = '1';
 

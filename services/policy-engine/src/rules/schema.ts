@@ -68,7 +68,7 @@ const inputSchema = z
   );
 
 /** All conditions that are given must hold; none at all matches every call. */
-export const conditionsSchema = z.strictObject({
+const conditionsSchema = z.strictObject({
   /** Tool names; `*` stands for any characters: `mcp__*`. */
   tool: anyOf(text).optional(),
   effects: effectsSchema.optional(),
@@ -88,7 +88,7 @@ export const conditionsSchema = z.strictObject({
   sandbox: anyOf(sandboxLevelSchema).optional(),
 });
 
-export const ruleSchema = z
+const ruleSchema = z
   .strictObject({
     /** Unique in its file; shown in every decision. */
     id: z
