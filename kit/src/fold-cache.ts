@@ -9,7 +9,7 @@
 import type { LogEntry } from '@interlock/contracts';
 import type { Bus } from './connection.ts';
 import { decode, type Verifier } from './decode.ts';
-import { readMessages } from './lane/read.ts';
+import { isEmptyAtLeader, readMessages } from './lane/read.ts';
 import { Lru } from './lru.ts';
 import type { Metrics } from './metrics.ts';
 import type { StoredMessage } from './stream-get.ts';
@@ -23,6 +23,11 @@ export interface FoldCacheOptions<State> {
   readonly evolve: (state: State, entry: LogEntry) => State;
   /** Subject filter of what is folded: `sessionFilter`, or a lane. */
   readonly filter: (tenant: string, session: string) => string;
+  /**
+   * Its events are rare, so that nothing new is the usual answer: one request to the leader instead of a batch and the
+   * leader after it. Default false.
+   */
+  readonly rare?: boolean | undefined;
   /** Sessions kept; the one unused longest goes first. Default 500. */
   readonly maxSessions?: number | undefined;
   readonly metrics?: Metrics | undefined;
@@ -33,6 +38,8 @@ const ENTRIES = 2000;
 
 interface Slot<State> {
   state: State;
+  /** The furthest that anyone has asked for: the next read goes that far and serves all who wait. */
+  wanted: number;
   /** Reads of this session, one after another. */
   queue: Promise<unknown>;
 }
@@ -54,8 +61,10 @@ export class FoldCache<State extends { readonly throughSeq: number }> {
   through(tenant: string, session: string, seq: number): Promise<State> {
     const slot = this.#slot(tenant, session);
     if (slot.state.throughSeq >= seq) return Promise.resolve(slot.state);
+    slot.wanted = Math.max(slot.wanted, seq);
     return this.#enqueue(slot, async () => {
-      if (slot.state.throughSeq < seq) await this.#advance(slot, { tenant, session, throughSeq: seq });
+      if (slot.state.throughSeq < seq)
+        await this.#advance(slot, { tenant, session, throughSeq: slot.wanted });
       return slot.state;
     });
   }
@@ -104,7 +113,7 @@ export class FoldCache<State extends { readonly throughSeq: number }> {
   }
 
   #newSlot(tenant: string, session: string): Slot<State> {
-    return { state: this.#options.initial(tenant, session), queue: Promise.resolve() };
+    return { state: this.#options.initial(tenant, session), wanted: 0, queue: Promise.resolve() };
   }
 
   #enqueue(slot: Slot<State>, read: () => Promise<State>): Promise<State> {
@@ -122,10 +131,9 @@ export class FoldCache<State extends { readonly throughSeq: number }> {
     const kind = to.throughSeq === undefined ? 'latest' : fromSeq === 1 ? 'refold' : 'range';
     metrics?.foldReads.inc({ kind });
     const range = { filter: filter(to.tenant, to.session), fromSeq };
-    const messages = await readMessages(
-      bus,
-      to.throughSeq === undefined ? { ...range, leader: true } : { ...range, throughSeq: to.throughSeq },
-    );
+    const nothing = this.#options.rare === true && (await isEmptyAtLeader(bus, range));
+    const whole = to.throughSeq === undefined ? { leader: true } : { throughSeq: to.throughSeq };
+    const messages = nothing ? [] : await readMessages(bus, { ...range, ...whole });
     const entries = await this.#decodeAll(messages);
     let { state } = slot;
     for (const entry of entries) state = evolve(state, entry);

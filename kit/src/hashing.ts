@@ -12,9 +12,21 @@ export function hashOf(value: unknown): string {
 }
 
 /**
- * Id of a context: SHA-256 over the hashes of its parts, in order, joined by line feeds. Cheap to extend, because
- * the hash of a part that did not change need not be taken again.
+ * Id of a context: SHA-256 over the hashes of its parts, in order, joined by line feeds. Cheap to extend: the hash of a
+ * part is taken once for each object, and `projectContext` gives unchanged history as the same objects again.
+ * @param parts plain JSON that nobody changes afterwards
  */
 export function contextSnapshotId(parts: readonly unknown[]): string {
-  return sha256Hex(parts.map(hashOf).join('\n'));
+  return sha256Hex(parts.map(hashOnce).join('\n'));
+}
+
+const hashes = new WeakMap<object, string>();
+
+function hashOnce(part: unknown): string {
+  if (typeof part !== 'object' || part === null) return hashOf(part);
+  const known = hashes.get(part);
+  if (known !== undefined) return known;
+  const hash = hashOf(part);
+  hashes.set(part, hash);
+  return hash;
 }

@@ -4,6 +4,7 @@
  */
 import { type Msg, type MsgHdrs, headers as newHeaders, TimeoutError } from '@nats-io/transport-node';
 import type { Bus } from './connection.ts';
+import { RetryableError } from './errors.ts';
 
 /** A stored message. */
 export interface StoredMessage {
@@ -70,7 +71,7 @@ export async function directBatch(
       } else if (code === 404) {
         finish(() => resolve({ messages, pending: 0 }));
       } else {
-        finish(() => reject(new Error(`direct get: ${code} ${message.headers?.description ?? ''}`)));
+        finish(() => reject(refusal(code, message.headers?.description)));
       }
     });
     const timer = setTimeout(() => finish(() => reject(new TimeoutError())), READ_TIMEOUT_MS);
@@ -92,7 +93,7 @@ export async function lastBySubject(
   });
   if (isStored(message)) return fromDirect(message);
   const code = message.headers?.code ?? 0;
-  if (code !== 404) throw new Error(`direct get: ${code} ${message.headers?.description ?? ''}`);
+  if (code !== 404) throw refusal(code, message.headers?.description);
   return leaderGet(bus, stream, { last_by_subj: subject });
 }
 
@@ -120,7 +121,7 @@ export async function leaderGet(bus: Bus, stream: string, query: LeaderQuery): P
   });
   const { error, message } = reply.json<LeaderReply>();
   if (error?.code === 404) return null;
-  if (error || !message) throw new Error(`message get: ${error?.description ?? 'no message'}`);
+  if (error || !message) throw refusal(error?.code ?? 0, error?.description);
   return {
     seq: message.seq,
     subject: message.subject,
@@ -129,6 +130,11 @@ export async function leaderGet(bus: Bus, stream: string, query: LeaderQuery): P
       message.hdrs === undefined ? undefined : parseHeaders(Buffer.from(message.hdrs, 'base64').toString()),
     timestamp: new Date(message.time),
   };
+}
+
+/** The stream has no leader, or the server is starting: read again later. */
+function refusal(code: number, description = 'no message'): RetryableError {
+  return new RetryableError('nats_unreachable', `the log cannot be read now: ${code} ${description}`);
 }
 
 async function waitForLink(bus: Bus): Promise<void> {

@@ -1,5 +1,6 @@
 import { type Durable, EMPTY_LANE, STREAMS } from '@interlock/contracts';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { TimeoutError } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   ack,
@@ -215,25 +216,62 @@ describe('a consumer', () => {
     expect(advisories).toContainEqual(expect.objectContaining({ reason: 'message_too_large: never' }));
   });
 
-  test('gives up on a bug after eight deliveries', async () => {
+  test('gives up on a bug after eight failures', async () => {
     const session = newSession();
     const durable = durableOf(session);
     await provisionDurable(bus, durable, { ackWaitMs: 60_000 });
     let calls = 0;
-    const impatient: Bus = { ...bus };
-    start(impatient, {
+    start(bus, {
       durable,
+      bugDelayMs: 1,
+      handle: async () => {
+        calls += 1;
+        throw new Error('always');
+      },
+    });
+    await send(session, 'cursed');
+    await until(async () => calls === 8 && (await pendingOf(durable)).unacked === 0);
+    await sleep(600);
+    expect(calls).toBe(8);
+  });
+
+  test('gives up on a message that was delivered hundreds of times', async () => {
+    const session = newSession();
+    const durable = durableOf(session);
+    await provisionDurable(bus, durable, { ackWaitMs: 60_000 });
+    let calls = 0;
+    start(bus, {
+      durable,
+      bugDelayMs: 1,
       handle: async (delivery) => {
         calls += 1;
-        // As if seven had failed already.
-        Object.assign(delivery, { redeliveries: 7 });
+        // As if it had ended its process each time.
+        Object.assign(delivery, { redeliveries: 200 });
         throw new Error('always');
       },
     });
     await send(session, 'cursed');
     await until(async () => calls === 1 && (await pendingOf(durable)).unacked === 0);
-    await sleep(300);
+    await sleep(100);
     expect(calls).toBe(1);
+  });
+
+  test('does not count an outage of the broker against a message', async () => {
+    const session = newSession();
+    const durable = durableOf(session);
+    await provisionDurable(bus, durable, { ackWaitMs: 60_000 });
+    let calls = 0;
+    start(bus, {
+      durable,
+      bugDelayMs: 60_000,
+      handle: async () => {
+        calls += 1;
+        if (calls === 1) throw new TimeoutError();
+        return ack;
+      },
+    });
+    await send(session, 'slow');
+    await until(async () => calls === 2 && (await pendingOf(durable)).unacked === 0);
   });
 
   test('acks what it cannot read, unless told otherwise', async () => {

@@ -18,6 +18,8 @@ export interface ConsumerOptions {
   readonly handleUnreadable?: ((delivery: Delivery) => Promise<Fate>) | undefined;
   /** How often the server is told that a delivery is worked on. Default a third of the ack wait. */
   readonly heartbeatMs?: number | undefined;
+  /** Wait after the first unexpected failure of a message; doubled with each. Default 250. */
+  readonly bugDelayMs?: number | undefined;
   readonly metrics?: Metrics | undefined;
   /** Default: the bus's. */
   readonly logger?: Logger | undefined;

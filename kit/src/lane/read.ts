@@ -71,6 +71,14 @@ export async function readMessages(bus: Bus, range: Range): Promise<StoredMessag
   return found;
 }
 
+/** True when the leader holds nothing of the filter from a sequence on. */
+export async function isEmptyAtLeader(
+  bus: Bus,
+  { filter, fromSeq }: Pick<Range, 'filter' | 'fromSeq'>,
+): Promise<boolean> {
+  return (await leaderGet(bus, streamOf(filter), { seq: fromSeq, next_by_subj: filter })) === null;
+}
+
 interface LeaderRead {
   readonly stream: string;
   readonly filter: string;

@@ -51,6 +51,7 @@ export function createRegistries(bus: Bus, metrics: Metrics): RegistryReader {
   const books = new FoldCache<RegistryBook>({
     bus,
     metrics,
+    rare: true,
     initial: (tenant) => ({ throughSeq: 0, registry: initialRegistry(tenant), given: {} }),
     evolve: evolveBook,
     filter: (tenant) => laneFilter(registryLane(tenant)),
