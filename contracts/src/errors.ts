@@ -241,6 +241,11 @@ export const ERRORS = {
     'An artifact that an event refers to cannot be read or does not match its hash.',
     'Check the BLOB stream.',
   ),
+  dead_letter: entry(
+    'wire',
+    'A service gave up on a message after it could not handle it.',
+    'Read the log of the named service; the call ends without it.',
+  ),
   lane_conflict: entry('wire', 'Somebody else appended to the lane first.', 'Fold again and decide anew.'),
   append_unconfirmed: entry(
     'wire',

@@ -17,7 +17,8 @@ export {
 } from './approval/v1.ts';
 export type { ContextCompactedV1 } from './context/v1.ts';
 export { evolve, fold } from './conversation/evolve.ts';
-export { type Judgement, judge, tailOf } from './conversation/judge.ts';
+export { type Judgement, judge } from './conversation/judge.ts';
+export { callOf, tailOf } from './conversation/lookup.ts';
 export {
   type CallResult,
   type ContextPart,

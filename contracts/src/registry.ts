@@ -32,6 +32,7 @@ import {
   toolRegisteredV1,
 } from './system/v1.ts';
 import { runCancelV1, toolAnswerV1, undoRequestedV1, userMessageV1 } from './user/v1.ts';
+import type { PastVersion } from './versions.ts';
 
 /** Who speaks: the services, and people's clients. */
 export const ROLES = [
@@ -53,6 +54,8 @@ export interface EventContract<Schema extends z.ZodType = z.ZodType> {
   /** Newest version; older ones are upcast on reading. */
   readonly version: number;
   readonly schema: Schema;
+  /** Versions before the newest, from 1; absent while there are none. */
+  readonly past?: readonly PastVersion[];
 }
 
 function contract<Schema extends z.ZodType>(

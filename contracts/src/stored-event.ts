@@ -4,7 +4,8 @@
 import { type Envelope, envelopeSchema, parseDataSchemaUri, type TypedEnvelope } from './envelope.ts';
 import type { ErrorCode } from './errors.ts';
 import { contractOf, type EventData, type EventType, isEventType } from './registry.ts';
-import { parseEventSubject } from './subjects.ts';
+import { POOLED_TYPES, parseEventSubject } from './subjects.ts';
+import { readData } from './versions.ts';
 
 /** `unchecked`: this reader does not act on the signature (see `docs/decisions/0005-who-verifies.md`). */
 export type Authenticity = 'verified' | 'unchecked' | 'forged';
@@ -63,8 +64,10 @@ export function parseEvent(json: unknown, subject: string): ParsedEvent {
     return refuse('unknown_version', `${type} version ${version.version}`);
   const misplaced = placeError(envelope.data, subject, contract.lane);
   if (misplaced) return refuse('unreadable_event', misplaced);
-  const data = contract.schema.safeParse(envelope.data.data);
+  const data = readData(contract, version.version, envelope.data.data);
   if (!data.success) return refuse('unreadable_event', `data${firstIssue(data.error)}`);
+  if (POOLED_TYPES.has(type) && poolOf(data.data) !== parseEventSubject(subject)?.pool)
+    return refuse('unreadable_event', 'pool differs from its subject');
   return { ok: true, type, envelope: envelope.data, data: data.data };
 }
 
@@ -77,6 +80,11 @@ function placeError(envelope: Envelope, subject: string, lane: string): string |
     return 'tenant or session differ from its subject';
   if (address.lane === 'i' && address.intent !== envelope.intent) return 'intent differs from its subject';
   return null;
+}
+
+function poolOf(data: unknown): string | undefined {
+  const { pool, invocation } = data as { pool?: string; invocation?: { pool: string } };
+  return invocation?.pool ?? pool;
 }
 
 function firstIssue(error: { issues: readonly { path: PropertyKey[]; message: string }[] }): string {

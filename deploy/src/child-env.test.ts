@@ -16,7 +16,13 @@ const base = {
   INTERLOCK_FAILPOINT: 'before-ack',
   INTERLOCK_POOL: 'wrong',
 };
-const settings = { url: 'nats://n', keysDir: '/k', logLevel: 'info', pools: ['fs', 'shell'] };
+const settings = {
+  url: 'nats://n',
+  keysDir: '/k',
+  logLevel: 'info',
+  pools: ['fs', 'shell'],
+  hidden: ['/state'],
+};
 const specs = specsOf(SERVICES, ['fs', 'shell']);
 const envOf = (name: string, own = {}) => {
   const spec = specs.find((each) => each.name === name);
@@ -36,6 +42,7 @@ describe('the environment of a service', () => {
   test('N1: nothing of the shell that was not named', () => {
     expect(Object.keys(envOf('executor-fs')).sort()).toEqual([
       'HOME',
+      'INTERLOCK_HIDDEN_PATHS',
       'INTERLOCK_KEYS_DIR',
       'INTERLOCK_LOG_LEVEL',
       'INTERLOCK_NATS_URL',
@@ -44,6 +51,19 @@ describe('the environment of a service', () => {
       'INTERLOCK_POOLS',
       'PATH',
     ]);
+  });
+
+  test('no call of a tool sees the state folder of the house, whatever else is hidden', () => {
+    expect(envOf('executor-fs').INTERLOCK_HIDDEN_PATHS).toBe('/state');
+    const spec = specs.find(({ kind }) => kind === 'executors');
+    if (!spec) throw new Error('no executor');
+    const env = childEnv(
+      spec,
+      { INTERLOCK_HIDDEN_PATHS: '/a:/b' },
+      { ...settings, workspaceRoots: ['/w', '/x'] },
+    );
+    expect(env.INTERLOCK_HIDDEN_PATHS).toBe('/state:/a:/b');
+    expect(env.INTERLOCK_WORKSPACE_ROOTS).toBe('/w:/x');
   });
 
   test('each pool its own; a setting of one service wins', () => {

@@ -35,7 +35,10 @@ export interface ServiceSettings {
   readonly nkeySeedFile?: string | undefined;
   readonly logLevel: string;
   readonly pools: readonly string[];
-  readonly workspace?: string | undefined;
+  /** Folders that no tool's call may see: the house's own, with its keys and its log. */
+  readonly hidden: readonly string[];
+  /** Folders that workspaces must be in; absent: anywhere. */
+  readonly workspaceRoots?: readonly string[] | undefined;
   /** Settings of this one service; they win. */
   readonly own?: Env | undefined;
 }
@@ -55,7 +58,7 @@ export function childEnv(spec: ServiceSpec, base: Env, settings: ServiceSettings
     INTERLOCK_LOG_LEVEL: settings.logLevel,
     INTERLOCK_POOLS: settings.pools.join(','),
     INTERLOCK_POOL: spec.pool,
-    INTERLOCK_WORKSPACE: settings.workspace,
+    ...(spec.kind === 'executors' ? executorEnv(base, settings) : {}),
     ...settings.own,
   };
   return Object.fromEntries(
@@ -63,6 +66,13 @@ export function childEnv(spec: ServiceSpec, base: Env, settings: ServiceSettings
       (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
     ),
   );
+}
+
+function executorEnv(base: Env, { hidden, workspaceRoots }: ServiceSettings): Env {
+  return {
+    INTERLOCK_HIDDEN_PATHS: [...hidden, base.INTERLOCK_HIDDEN_PATHS].filter(Boolean).join(':'),
+    ...(workspaceRoots ? { INTERLOCK_WORKSPACE_ROOTS: workspaceRoots.join(':') } : {}),
+  };
 }
 
 function isOurs(name: string, isGateway: boolean): boolean {

@@ -2,7 +2,7 @@
  * What `docker-compose.yml` mounts: server configurations with everyone's rights, and for each service a folder with
  * its own private key, its own seed and the public keys.
  */
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureKeys } from '@interlock/kit';
 import { keySpecs } from './house-keys.ts';
@@ -47,7 +47,10 @@ export async function writeComposeFiles({ dir, pools, person, syncInterval }: Co
     // Public keys and rights, no secret; the server runs as another user than the one who wrote it.
     await writeFile(join(layout.natsDir, `${name}.conf`), text, { mode: 0o644 });
   }
-  for (const { name } of specsOf(SERVICES, pools)) {
+  for (const { name, kind } of specsOf(SERVICES, pools)) {
+    // Where an executor keeps facts while the log is away: it must outlive the container.
+    if (kind === 'executors')
+      await mkdir(join(layout.stateDir, 'spool', name), { recursive: true, mode: 0o700 });
     const folder = await isolateKeys(layout, name);
     await copyFile(join(layout.nkeysDir, `${name}.nk`), join(folder, 'user.nk'));
   }

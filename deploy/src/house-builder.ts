@@ -166,7 +166,14 @@ class Builder implements BuiltHouse {
   }
 
   async #startUnit(spec: ServiceSpec): Promise<void> {
-    const { mode, env: base = process.env, natsUrl, workspace, serviceEnv, restart = true } = this.#options;
+    const {
+      mode,
+      env: base = process.env,
+      natsUrl,
+      workspaceRoots,
+      serviceEnv,
+      restart = true,
+    } = this.#options;
     const { name, kind } = spec;
     const url = this.#url;
     const nkeySeedFile = natsUrl === undefined ? seedFileOf(this.#layout.nkeysDir, name) : undefined;
@@ -177,7 +184,8 @@ class Builder implements BuiltHouse {
       nkeySeedFile,
       logLevel: this.#options.logLevel ?? 'info',
       pools: this.#pools,
-      workspace,
+      hidden: [this.#layout.stateDir],
+      workspaceRoots,
       own: serviceEnv?.[name],
     });
     const onUp = (line: UnitLine): void => this.#onUp(line);

@@ -22,6 +22,8 @@ const noteSchema = z.object({
   nkeys: z.boolean(),
   /** It ends with the command that started it: others had better not count on it. */
   isPrivate: z.boolean(),
+  /** Where the person works. */
+  workspace: z.string().optional(),
   /** Process ids by service; the holder's own where all run in it. */
   pids: z.record(z.string(), z.int()),
 });
@@ -41,7 +43,7 @@ export class HouseRunningError extends Error {
 }
 
 /** This process's note, for a house that is starting. */
-export function newNote(about: Pick<HouseNote, 'person' | 'nkeys' | 'isPrivate'>): HouseNote {
+export function newNote(about: Pick<HouseNote, 'person' | 'nkeys' | 'isPrivate' | 'workspace'>): HouseNote {
   const startedAt = new Date().toISOString();
   return { ...about, pid: process.pid, birth: birthOf(process.pid), startedAt, pids: {} };
 }

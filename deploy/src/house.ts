@@ -17,7 +17,7 @@ import { seedFileOf } from './nkeys.ts';
 export { defaultStateDir } from './house-layout.ts';
 export type { HouseOptions } from './house-options.ts';
 export { HouseRunningError } from './house-registry.ts';
-export { DEFAULT_POOLS, SERVICES, type ServiceKind } from './house-services.ts';
+export type { ServiceKind } from './house-services.ts';
 export type { UnitLine } from './house-unit.ts';
 export { ServiceFailedError } from './service-process.ts';
 
@@ -59,8 +59,8 @@ export async function startHouse(options: HouseOptions): Promise<House> {
   const layout = layoutOf(options.stateDir ?? defaultStateDir());
   const person = personOf(options.person);
   await ensureLayout(layout);
-  const { natsUrl, isPrivate = false } = options;
-  const note = newNote({ person, nkeys: natsUrl === undefined, isPrivate });
+  const { natsUrl, isPrivate = false, workspace } = options;
+  const note = newNote({ person, nkeys: natsUrl === undefined, isPrivate, workspace });
   await takeNote(layout.registryFile, note);
   const built = await buildHouse(options, layout, note);
   return {
@@ -79,6 +79,8 @@ export async function startHouse(options: HouseOptions): Promise<House> {
 export interface FoundHouse extends HouseConnection {
   /** It ends with the command that started it. */
   readonly isPrivate: boolean;
+  /** Where the person works who started it. */
+  readonly workspace: string | undefined;
   /** Process ids by service. */
   readonly pids: Readonly<Record<string, number>>;
 }
@@ -88,7 +90,8 @@ export async function findHouse(stateDir: string): Promise<FoundHouse | null> {
   const layout = layoutOf(stateDir);
   const note = await findNote(layout.registryFile);
   if (note === null) return null;
-  return { ...connectionOf(layout, note, note.url), pids: note.pids, isPrivate: note.isPrivate };
+  const { url, pids, isPrivate, workspace } = note;
+  return { ...connectionOf(layout, note, url), pids, isPrivate, workspace };
 }
 
 function connectionOf(layout: HouseLayout, { person, nkeys }: HouseNote, url: string): HouseConnection {

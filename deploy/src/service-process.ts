@@ -185,7 +185,7 @@ async function tailOf(file: string): Promise<string> {
 }
 
 /** Whether a service's health address says that it is ready. */
-export async function answersReady(health: string): Promise<boolean> {
+async function answersReady(health: string): Promise<boolean> {
   try {
     return (await fetch(`${health}/readyz`, { signal: AbortSignal.timeout(2000) })).ok;
   } catch {

@@ -12,7 +12,13 @@ import {
   rpcSubject,
   timerSubject,
 } from '@interlock/contracts';
-import { startEventStore } from '@interlock/event-store';
+import {
+  eventStoreConfigSchema,
+  provision,
+  startEventStore,
+  topologyFor,
+  topologyOptionsOf,
+} from '@interlock/event-store';
 import {
   ack,
   append,
@@ -487,6 +493,13 @@ describe('what the kit does works under these rights', () => {
     }
     (await as('observer')).nc.publish('ctl.v1.local.s1.cancel', '{}');
     await expect.poll(() => heard.toSorted()).toEqual(listeners.toSorted());
+  });
+
+  test('the operator sees how all is set, and that it is as wanted', async () => {
+    const bus = await as('operator');
+    const options = topologyOptionsOf(eventStoreConfigSchema.parse({ analytics: '1' }));
+    const report = await provision(bus, (actual) => topologyFor(options, actual), { mode: 'check' });
+    expect(report.drift).toEqual([]);
   });
 
   test('the event-store is ready under its own rights', async () => {

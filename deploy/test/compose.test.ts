@@ -165,6 +165,15 @@ describe('the files that are mounted', () => {
     }
   });
 
+  test('each executor has a folder for facts that outlives its container', async () => {
+    for (const { name } of specs.filter(({ kind }) => kind === 'executors')) {
+      expect(serviceOf(name).volumes).toContain(
+        `${COMPOSE_DIR}/spool/${name}:${serviceOf(name).environment.INTERLOCK_SPOOL_DIR}`,
+      );
+      expect((await stat(join(dir, 'spool', name))).isDirectory()).toBe(true);
+    }
+  });
+
   test('made again: the same keys', async () => {
     const conf = (): Promise<string> => readFile(join(dir, 'nats', 'n1.conf'), 'utf8');
     const before = await conf();

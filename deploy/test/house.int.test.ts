@@ -25,7 +25,15 @@ import {
 } from '../src/house.ts';
 
 const quiet = createLogger({ service: 'test', instance: 'test', level: 'silent' });
-const CORE = ['event-store', 'provider-gateway', 'validator', 'policy-engine', 'observer'] as const;
+const ALL = [
+  'event-store',
+  'provider-gateway',
+  'validator',
+  'policy-engine',
+  'observer',
+  'executor-fs',
+  'executor-shell',
+] as const;
 
 let stateDir: string;
 let ends: (() => Promise<unknown>)[];
@@ -39,7 +47,7 @@ afterEach(async () => {
 });
 
 async function build(options: Partial<HouseOptions> = {}): Promise<House> {
-  const house = await startHouse({ stateDir, mode: 'in-process', services: CORE, person: 'ada', ...options });
+  const house = await startHouse({ stateDir, mode: 'in-process', person: 'ada', ...options });
   ends.push(() => house.stop());
   return house;
 }
@@ -82,9 +90,9 @@ describe('in one process', () => {
   test('comes up ready, is found, answers, keeps what it stored over a restart, and is gone afterwards', async () => {
     const lines: UnitLine[] = [];
     const house = await build({ onLine: (line) => lines.push(line) });
-    expect(lines.map(({ service }) => service).toSorted()).toEqual([...CORE].toSorted());
+    expect(lines.map(({ service }) => service).toSorted()).toEqual([...ALL].toSorted());
     expect(lines[0]?.service).toBe('event-store');
-    expect(await house.health()).toEqual(Object.fromEntries(CORE.map((name) => [name, true])));
+    expect(await house.health()).toEqual(Object.fromEntries(ALL.map((name) => [name, true])));
     for (const { health } of lines) expect((await fetch(`${health}/livez`)).status).toBe(200);
 
     const found = await findHouse(stateDir);
@@ -150,8 +158,8 @@ describe('each in its own process', () => {
     const lines: UnitLine[] = [];
     const house = await build({ mode: 'processes', onLine: (line) => lines.push(line) });
     const pids = house.pids();
-    expect(Object.keys(pids).toSorted()).toEqual([...CORE].toSorted());
-    expect(new Set(Object.values(pids)).size).toBe(CORE.length);
+    expect(Object.keys(pids).toSorted()).toEqual([...ALL].toSorted());
+    expect(new Set(Object.values(pids)).size).toBe(ALL.length);
     for (const { service, pid } of lines) expect(pids[service]).toBe(pid);
     expect((await findHouse(stateDir))?.pids).toEqual(pids);
 
@@ -167,7 +175,7 @@ describe('each in its own process', () => {
     await expect.poll(() => house.pids().validator ?? dead, { timeout: 20_000 }).not.toBe(dead);
     await expect
       .poll(() => house.health(), { timeout: 20_000 })
-      .toEqual(Object.fromEntries(CORE.map((name) => [name, true])));
+      .toEqual(Object.fromEntries(ALL.map((name) => [name, true])));
     await expect.poll(async () => (await findHouse(stateDir))?.pids).toEqual(house.pids());
     expect(isAlive(dead)).toBe(false);
 

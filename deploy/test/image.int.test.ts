@@ -1,13 +1,14 @@
 // What the image runs, without Docker: the build makes plain JavaScript, and a service starts from it.
 import { spawnSync } from 'node:child_process';
 import { globSync, realpathSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ensureKeys } from '@interlock/kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type NatsHandle, startNats } from '../../test/harness/nats.ts';
+import { findNatsServer } from '../src/index.ts';
 import { startServiceProcess } from '../src/service-process.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -93,4 +94,39 @@ test('the event-store starts from JavaScript, provisions, and says that it lives
   await expect.poll(() => unit.isReady()).toBe(true);
   expect((await fetch(`${unit.health}/livez`)).status).toBe(200);
   await unit.stop();
+}, 60_000);
+
+test('a whole house runs a session from JavaScript', async () => {
+  const workspace = join(dir, 'workspace');
+  await mkdir(workspace);
+  await writeFile(join(workspace, 'a.txt'), 'hello from the file');
+  const turns = [
+    { when: { turn: 1 }, parts: [{ tool: 'read_file', input: { path: 'a.txt' } }] },
+    { when: { observation_matches: 'hello from the file' }, parts: [{ text: 'read it' }] },
+  ];
+  await writeFile(join(dir, 'script.json'), JSON.stringify({ turns }));
+  const args = [
+    '--json',
+    '--state-dir',
+    join(dir, 'state'),
+    '--model',
+    `scripted:${join(dir, 'script.json')}`,
+  ];
+  const run = spawnSync(
+    process.execPath,
+    [
+      '--no-experimental-strip-types',
+      join(DIST, 'clients', 'cli', 'src', 'main.js'),
+      'run',
+      ...args,
+      ...['--workspace', workspace, '--approve', 'none', 'read a.txt'],
+    ],
+    { encoding: 'utf8', env: { ...process.env, NATS_SERVER_BIN: findNatsServer() } },
+  );
+  expect(run.stderr).not.toMatch(/error/i);
+  expect(JSON.parse(run.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+    type: 'result',
+    status: 'completed',
+    text: 'read it',
+  });
 }, 60_000);

@@ -1,13 +1,18 @@
-import type { Usage } from '../model/v1.ts';
+import type { ToolCallPart, Usage } from '../model/v1.ts';
+import type { FinishReason } from '../run/v1.ts';
 import type { StoredEvent, StoredEventOf } from '../stored-event.ts';
+import { callOf, strayTailOf } from './lookup.ts';
 import {
   addCost,
   addUsage,
   type CallState,
+  type CancelState,
+  type ConversationEntry,
   type ConversationState,
   EMPTY_LANE,
   NO_USAGE,
   type RunState,
+  type UserEntry,
 } from './state.ts';
 
 /** Folds a legal event of the session journal. */
@@ -73,7 +78,26 @@ function finishRun(state: ConversationState, event: StoredEventOf<'run.finished'
   // Messages that were considered but never taken (a run cancelled before its first turn) still belong to the conversation.
   const taken = state.pending.filter((entry) => entry.seq <= event.data.throughSeq);
   const pending = state.pending.filter((entry) => entry.seq > event.data.throughSeq);
-  return { ...state, run: null, request: null, lastRun, entries: [...state.entries, ...taken], pending };
+  return {
+    ...state,
+    run: null,
+    request: null,
+    lastRun,
+    entries: [...state.entries, ...taken],
+    pending,
+    pendingCancel: cancelCarriedOver(state, event.data.reason, pending),
+  };
+}
+
+/** A person's cancel that came as the run was ending by itself is meant for what was said before it as well. */
+function cancelCarriedOver(
+  state: ConversationState,
+  reason: FinishReason,
+  pending: readonly UserEntry[],
+): CancelState | null {
+  const cancel = state.run?.cancel;
+  if (!cancel || cancel.reason !== 'person' || reason === 'cancelled') return state.pendingCancel;
+  return pending.some(({ seq }) => seq < cancel.seq) ? cancel : state.pendingCancel;
 }
 
 function takeRequest(state: ConversationState, event: StoredEventOf<'model.requested'>): ConversationState {
@@ -130,22 +154,14 @@ function takeMessage(state: ConversationState, event: StoredEventOf<'model.messa
   if (!request || !charged.run) return charged;
   const { parts, stop } = event.data;
   const run = charged.run.id;
-  const calls: Record<string, CallState> = { ...state.calls };
-  const strayTails = { ...state.strayTails };
-  let called = false;
-  for (const part of parts) {
-    if (part.type === 'rejected_call') called = true;
-    if (part.type !== 'tool_call') continue;
-    called = true;
-    if (calls[part.intent]) continue;
-    const readOnly = state.tools.find((tool) => tool.name === part.tool)?.readOnly ?? false;
-    calls[part.intent] = declare(part.intent, part.tool, readOnly, {
-      run,
-      turn: request.turn,
-      tail: strayTails[part.intent],
-    });
-    delete strayTails[part.intent];
-  }
+  const called = parts.some((part) => part.type === 'tool_call' || part.type === 'rejected_call');
+  const declared = Object.fromEntries(
+    parts
+      .filter((part) => part.type === 'tool_call')
+      .filter((part) => !callOf(state, part.intent))
+      .map((part) => [part.intent, declare(state, part, { run, turn: request.turn })]),
+  );
+  const strayTails = Object.entries(state.strayTails).filter(([intent]) => !Object.hasOwn(declared, intent));
   const cutInRow = stop === 'max_tokens' && called ? charged.run.cutInRow + 1 : 0;
   const last = { kind: 'message', seq: event.seq, id: event.envelope.id, stop } as const;
   const entry = { kind: 'assistant', seq: event.seq, run, turn: request.turn, parts, stop } as const;
@@ -155,26 +171,25 @@ function takeMessage(state: ConversationState, event: StoredEventOf<'model.messa
     scriptUnused: event.data.scriptUnused ?? state.scriptUnused,
     run: { ...charged.run, last, cutInRow },
     entries: [...state.entries, entry],
-    calls,
-    strayTails,
+    calls: { ...state.calls, ...declared },
+    strayTails: Object.fromEntries(strayTails),
   };
 }
 
 function declare(
-  intent: string,
-  tool: string,
-  readOnly: boolean,
-  at: { run: string; turn: number; tail: CallState['tail'] | undefined },
+  state: ConversationState,
+  { intent, tool }: ToolCallPart,
+  { run, turn }: { run: string; turn: number },
 ): CallState {
   return {
     intent,
     tool,
-    readOnly,
+    readOnly: state.tools.find(({ name }) => name === tool)?.readOnly ?? false,
     proposer: 'model',
-    run: at.run,
-    turn: at.turn,
+    run,
+    turn,
     stage: 'declared',
-    tail: at.tail ?? EMPTY_LANE,
+    tail: strayTailOf(state, intent) ?? EMPTY_LANE,
     step: null,
     supersedes: null,
     supersededBy: null,
@@ -185,16 +200,30 @@ function declare(
   };
 }
 
+/** The summary stands where the range began, and after it the calls that are kept in spite of it. */
 function compact(state: ConversationState, event: StoredEventOf<'context.compacted'>): ConversationState {
-  const { replaced, summary } = event.data;
-  const inRange = (seq: number): boolean => seq >= replaced.fromSeq && seq <= replaced.throughSeq;
-  const kept = state.entries.filter((entry) => !inRange(entry.seq));
-  const at = kept.findIndex((entry) => entry.seq > replaced.throughSeq);
-  const index = at < 0 ? kept.length : at;
-  const entry = { kind: 'summary', seq: replaced.throughSeq, text: summary } as const;
+  const { replaced, summary, kept } = event.data;
+  const inRange = (entry: ConversationEntry): boolean =>
+    entry.seq >= replaced.fromSeq && entry.seq <= replaced.throughSeq;
+  const keptCalls = new Set(kept.map(({ intent }) => intent));
+  const from = state.entries.findIndex((entry) => inRange(entry) || entry.seq > replaced.throughSeq);
+  const index = from < 0 ? state.entries.length : from;
+  const rest = state.entries.slice(index);
   return {
     ...state,
     run: state.run && { ...state.run, compactions: state.run.compactions + 1 },
-    entries: [...kept.slice(0, index), entry, ...kept.slice(index)],
+    entries: [
+      ...state.entries.slice(0, index),
+      { kind: 'summary', seq: replaced.throughSeq, text: summary },
+      ...rest.filter(inRange).flatMap((entry) => onlyCalls(entry, keptCalls)),
+      ...rest.filter((entry) => !inRange(entry)),
+    ],
+    compacted: [...state.compacted, { seq: event.seq, entries: [...state.entries, ...state.pending] }],
   };
+}
+
+function onlyCalls(entry: ConversationEntry, calls: ReadonlySet<string>): ConversationEntry[] {
+  if (entry.kind !== 'assistant') return [];
+  const parts = entry.parts.filter((part) => part.type === 'tool_call' && calls.has(part.intent));
+  return parts.length > 0 ? [{ ...entry, parts }] : [];
 }

@@ -106,7 +106,9 @@ function statusOf(state: ConversationState): SessionStatus {
     if (openCalls(state).length === 0) return 'running';
     return isWaitingForPeople(state) ? 'waiting_for_approval' : 'waiting_for_tool';
   }
-  if (!state.lastRun || state.pending.length > 0) return state.pending.length > 0 ? 'running' : 'idle';
+  // In a closed session nothing more will take what was said last.
+  if (state.pending.length > 0 && !state.closed) return 'running';
+  if (!state.lastRun) return 'idle';
   if (state.lastRun.reason === 'completed') return 'completed';
   return state.lastRun.reason === 'cancelled' ? 'idle' : 'failed';
 }

@@ -67,8 +67,10 @@ function journalError(state: ConversationState, event: StoredEvent): string | nu
     case 'run.finished':
       return null;
     case 'model.requested':
-    case 'context.compacted':
       return request ? 'a request is open' : null;
+    case 'context.compacted':
+      if (request) return 'a request is open';
+      return event.data.replaced.throughSeq < event.seq ? null : 'it replaces what is yet to come';
     case 'model.attempt.started':
     case 'model.retrying':
     case 'model.failed':
@@ -135,7 +137,9 @@ function undeclaredError(state: ConversationState, event: StoredEventOf<'tool.in
 
 function poolError(call: CallState, event: StoredEvent): string | null {
   const pool = parseEventSubject(event.subject)?.pool;
-  return pool === call.allowed?.pool ? null : `the permit is for the pool ${call.allowed?.pool ?? 'of nobody'}`;
+  return pool === call.allowed?.pool
+    ? null
+    : `the permit is for the pool ${call.allowed?.pool ?? 'of nobody'}`;
 }
 
 function claimError(call: CallState, epoch: number): string | null {

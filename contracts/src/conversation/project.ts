@@ -6,12 +6,15 @@
  * P3. A message of a person that came while the model answered stands after that answer and its results.
  */
 import type { ArtifactRef } from '../ids.ts';
-import type { ModelPart, VisibleTool } from '../model/v1.ts';
+import type { ModelPart, ToolCallPart, VisibleTool } from '../model/v1.ts';
 import type { ObservationPart } from '../observation/v1.ts';
-import type { AssistantEntry, ConversationState } from './state.ts';
+import { callOf } from './lookup.ts';
+import type { AssistantEntry, CallState, ConversationEntry, ConversationState } from './state.ts';
 
 /** Version of this projection; a gateway that does not know it leaves the request to one that does. */
 export const PROJECTION = 'p1';
+
+type RejectedCallPart = Extract<ModelPart, { type: 'rejected_call' }>;
 
 export interface CallResult {
   readonly intent: string;
@@ -44,11 +47,12 @@ const PREAMBLE = [
 export function projectContext(state: ConversationState, options: ProjectOptions): readonly ContextPart[] {
   const throughSeq = options.throughSeq ?? state.throughSeq;
   const tools = [...options.tools].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const opened = state.opened && state.opened.seq <= throughSeq ? state.opened : null;
   const parts: ContextPart[] = [
-    { kind: 'system', text: [PREAMBLE, state.opened?.instructions].filter(Boolean).join('\n\n') },
+    { kind: 'system', text: [PREAMBLE, opened?.instructions].filter(Boolean).join('\n\n') },
     { kind: 'tools', tools },
   ];
-  for (const entry of [...state.entries, ...state.pending]) {
+  for (const entry of entriesAt(state, throughSeq)) {
     if (entry.seq > throughSeq) continue;
     switch (entry.kind) {
       case 'user':
@@ -70,8 +74,18 @@ export function projectContext(state: ConversationState, options: ProjectOptions
   return parts;
 }
 
+/** The conversation as the first compaction after `throughSeq` found it; as it is when there is none. */
+function entriesAt(state: ConversationState, throughSeq: number): readonly ConversationEntry[] {
+  const later = state.compacted.find(({ seq }) => seq > throughSeq);
+  return later?.entries ?? [...state.entries, ...state.pending];
+}
+
+type Observation = CallState['observation'];
 const memory = new WeakMap<object, ContextPart>();
-const resultMemory = new WeakMap<object, ContextPart>();
+const resultMemory = new WeakMap<
+  object,
+  { readonly part: ContextPart; readonly observations: readonly Observation[] }
+>();
 
 function remembered(key: object, make: () => ContextPart): ContextPart {
   const known = memory.get(key);
@@ -82,33 +96,30 @@ function remembered(key: object, make: () => ContextPart): ContextPart {
 }
 
 function resultsOf(state: ConversationState, entry: AssistantEntry, throughSeq: number): ContextPart | null {
+  const calls = entry.parts.filter((part) => part.type === 'tool_call' || part.type === 'rejected_call');
+  if (calls.length === 0) return null;
+  const observations = calls.map((part) => {
+    const observation = callOf(state, part.intent)?.observation;
+    return observation && observation.seq <= throughSeq ? observation : null;
+  });
   const known = resultMemory.get(entry);
-  if (known) return known;
-  let settled = true;
-  const results: CallResult[] = [];
-  for (const part of entry.parts) {
-    if (part.type === 'rejected_call') {
-      results.push(synthetic(part, `The answer was cut off here (${part.why}). This call was not run.`));
-    } else if (part.type === 'tool_call') {
-      const observation = state.calls[part.intent]?.observation;
-      if (observation && observation.seq <= throughSeq) {
-        results.push({
-          intent: part.intent,
-          providerRef: part.providerRef,
-          isError: observation.isError,
-          parts: observation.parts,
-        });
-      } else {
-        settled = false;
-        results.push(synthetic(part, 'There is no result of this call yet; take nothing for granted.'));
-      }
-    }
+  if (known?.observations.every((observation, index) => observation === observations[index])) {
+    return known.part;
   }
-  if (results.length === 0) return null;
-  const made: ContextPart = { kind: 'results', results };
-  // An observation is final, so a turn whose calls all have one never changes again.
-  if (settled) resultMemory.set(entry, made);
-  return made;
+  const part: ContextPart = {
+    kind: 'results',
+    results: calls.map((call, index) => resultOf(call, observations[index] ?? null)),
+  };
+  resultMemory.set(entry, { part, observations });
+  return part;
+}
+
+function resultOf(call: ToolCallPart | RejectedCallPart, observation: Observation): CallResult {
+  if (call.type === 'rejected_call')
+    return synthetic(call, `The answer was cut off here (${call.why}). This call was not run.`);
+  if (!observation) return synthetic(call, 'There is no result of this call yet; take nothing for granted.');
+  const { intent, providerRef } = call;
+  return { intent, providerRef, isError: observation.isError, parts: observation.parts };
 }
 
 function synthetic(part: { intent: string; providerRef: string }, text: string): CallResult {

@@ -175,6 +175,8 @@ export interface ConversationState {
   readonly scriptUnused: readonly number[] | null;
   /** Entries that a request has taken, or that the model made. */
   readonly entries: readonly ConversationEntry[];
+  /** What each compaction found: the conversation as it was before it. */
+  readonly compacted: readonly { readonly seq: number; readonly entries: readonly ConversationEntry[] }[];
   /** Messages of people that no request has taken yet. */
   readonly pending: readonly UserEntry[];
   /** A cancel that came before the run of the pending messages began. */
@@ -216,6 +218,7 @@ export function initialState(tenant: string, session: string): ConversationState
     tools: [],
     scriptUnused: null,
     entries: [],
+    compacted: [],
     pending: [],
     pendingCancel: null,
     calls: {},

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { decisionSchema, matchSchema } from '../approval/v1.ts';
 import { ERROR_CODES, type ErrorCode } from '../errors.ts';
-import { sha256Schema, tokenSchema } from '../ids.ts';
+import { instantSchema, sha256Schema, tokenSchema } from '../ids.ts';
 import { validationErrorSchema } from '../intent/v1.ts';
 import { modeSchema } from '../session/v1.ts';
 import { assessmentSchema, baselineSchema, sandboxLevelSchema, toolDefinitionSchema } from '../tools/v1.ts';
@@ -105,6 +105,8 @@ export const eventsQueryV1 = z.object({
 export const queriedEventSchema = z.object({
   seq: z.int().positive(),
   event: z.record(z.string(), z.unknown()),
+  /** The stored bytes in base64, where they are not the canonical JSON of `event`: hashes are over the bytes. */
+  bytes: z.base64().optional(),
 });
 export const eventsReplyV1 = z.union([
   z.object({
@@ -159,6 +161,16 @@ export const laneReplyV1 = z.union([
     step: z
       .object({ seq: z.int().nonnegative(), type: z.string(), id: z.string(), nonce: z.string() })
       .nullable(),
+    /** The claim in force, as the fold has it; null when there is none. An executor needs it to judge the lease. */
+    claim: z
+      .object({
+        seq: z.int().positive(),
+        worker: z.string(),
+        epoch: z.int().positive(),
+        leaseUntil: instantSchema,
+      })
+      .nullable()
+      .optional(),
   }),
   rpcErrorSchema,
 ]);

@@ -75,7 +75,7 @@ interface JudgeOptions {
 }
 
 /** Judges entries of `EV`, which must come one at a time. Null: it counts. */
-export function createJudge({ bus, verifier }: JudgeOptions): (entry: LogEntry) => Promise<Stray | null> {
+function createJudge({ bus, verifier }: JudgeOptions): (entry: LogEntry) => Promise<Stray | null> {
   const window = new DeliveryWindow();
   const reader =
     (filterOf: (key: FoldKey) => string) =>

@@ -90,7 +90,7 @@ const deadLetterSubjects = (stream: string): string[] => [
 ];
 
 /** Copies of each stream and consumer. */
-export function replicasOf(profile: Profile): number {
+function replicasOf(profile: Profile): number {
   return profile === 'dev' ? 1 : 3;
 }
 

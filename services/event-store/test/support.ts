@@ -17,7 +17,7 @@ import {
 import { type NatsHandle, type NatsOptions, startNats } from '../../../test/harness/nats.ts';
 import { startEventStore } from '../src/index.ts';
 
-export const quiet = createLogger({ service: 'test', instance: 'test', level: 'silent' });
+const quiet = createLogger({ service: 'test', instance: 'test', level: 'silent' });
 
 export interface TestHouse {
   readonly nats: NatsHandle;
@@ -103,17 +103,19 @@ export async function until<Value>(
 
 /** Resolves when the event-store has judged all that is stored, its own records included. */
 export async function judged(bus: Bus): Promise<void> {
+  const ask = async (call: string) =>
+    (await bus.request(`$JS.API.${call}`, '', { timeoutMs: 5000 })).json<Info>();
   await until(async () => {
-    const reply = await bus.request('$JS.API.CONSUMER.INFO.EV.event-store', '', { timeoutMs: 2000 });
-    const info = reply.json<{
-      num_pending: number;
-      num_ack_pending: number;
-      ack_floor: { stream_seq: number };
-    }>();
-    const stream = await bus.request('$JS.API.STREAM.INFO.EV', '', { timeoutMs: 2000 });
-    const { state } = stream.json<{ state: { last_seq: number } }>();
-    return (
-      info.num_pending === 0 && info.num_ack_pending === 0 && info.ack_floor.stream_seq === state.last_seq
-    );
-  });
+    const consumer = await ask('CONSUMER.INFO.EV.event-store');
+    const { state } = await ask('STREAM.INFO.EV');
+    const { num_pending: pending, num_ack_pending: unanswered, ack_floor: floor } = consumer;
+    return pending === 0 && unanswered === 0 && floor?.stream_seq === state?.last_seq;
+  }, 60_000);
+}
+
+interface Info {
+  readonly num_pending?: number;
+  readonly num_ack_pending?: number;
+  readonly ack_floor?: { readonly stream_seq: number };
+  readonly state?: { readonly last_seq: number };
 }

@@ -1,6 +1,6 @@
 /** `query.events`: a session's events as stored, by sequence. */
 import { type eventsQueryV1, type eventsReplyV1, sessionFilter } from '@interlock/contracts';
-import { type Bus, readMessages, type StoredMessage } from '@interlock/kit';
+import { type Bus, canonicalJson, isCanonical, readMessages, type StoredMessage } from '@interlock/kit';
 import type { z } from 'zod';
 import { noSuchSession } from './refusal.ts';
 
@@ -42,14 +42,25 @@ function reply(query: Query, page: readonly StoredMessage[], more: boolean): Rep
   return { ok: true, events: page.map(toQueried), throughSeq, more };
 }
 
-/** What is no JSON object has no envelope to show: its bytes stand in the place of one. */
+/**
+ * What is no JSON object has no envelope to show: its bytes stand in the place of one. An envelope in bytes that are not
+ * canonical has them beside it, for they are what is hashed.
+ */
 function toQueried({ seq, subject, data }: StoredMessage): QueriedEvent {
+  const stored = Buffer.from(data);
+  const event = objectOf(stored.toString('utf8'));
+  const base64 = (): string => stored.toString('base64');
+  if (event === null) return { seq, event: { type: 'unreadable', subject, base64: base64() } };
+  const isPlain = isCanonical(event) && Buffer.from(canonicalJson(event)).equals(stored);
+  return isPlain ? { seq, event } : { seq, event, bytes: base64() };
+}
+
+function objectOf(text: string): Record<string, unknown> | null {
   try {
-    const event: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
-    if (typeof event === 'object' && event !== null && !Array.isArray(event))
-      return { seq, event: { ...event } };
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (error instanceof SyntaxError) return null;
+    throw error;
   }
-  return { seq, event: { type: 'unreadable', subject, base64: Buffer.from(data).toString('base64') } };
 }
