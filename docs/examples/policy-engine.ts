@@ -1,5 +1,5 @@
 // A policy engine of your own, in one file. It needs a NATS client and the published schemas
-// `policy.evaluate` request and reply; nothing else of Interlock.
+// contracts/schemas/rpc/policy.evaluate.{request,reply}.v1.json; nothing else of Interlock.
 //
 //   npm install @nats-io/transport-node
 //   NATS_URL=nats://127.0.0.1:4222 node policy-engine.ts

@@ -37,11 +37,12 @@ export interface ManagedPolicy {
  */
 export async function followManagedPolicy(managed: ManagedPolicy): Promise<{ stop(): Promise<void> }> {
   const { logger, file, pollMs, registries } = managed;
-  let seen = await readDigest(managed, null);
-  const { house } = await registries.latest(HOUSE_TENANT);
-  if (!seen.sound && !house.policies.managed) {
-    throw new TerminalError('policy_invalid', `${file}: ${seen.problem ?? 'cannot be used'}`);
-  }
+  let seen = await patiently(logger, async () => {
+    const first = await readDigest(managed, null);
+    const { house } = await registries.latest(HOUSE_TENANT);
+    if (first.sound || house.policies.managed) return first;
+    throw new TerminalError('policy_invalid', `${file}: ${first.problem ?? 'cannot be used'}`);
+  });
   const stopping = new AbortController();
   const follow = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
@@ -64,6 +65,22 @@ export async function followManagedPolicy(managed: ManagedPolicy): Promise<{ sto
       await following;
     },
   };
+}
+
+/** How long to wait for a log that is not provisioned yet. */
+const PATIENCE_MS = 60_000;
+
+/** The log may come up after this service. */
+async function patiently<Value>(logger: Logger, act: () => Promise<Value>): Promise<Value> {
+  for (const deadline = performance.now() + PATIENCE_MS; ; ) {
+    try {
+      return await act();
+    } catch (error) {
+      if (error instanceof TerminalError || performance.now() > deadline) throw error;
+      logger.warn({ error: messageOf(error) }, 'the managed policy cannot be activated yet');
+      await sleep(500);
+    }
+  }
 }
 
 interface Seen {

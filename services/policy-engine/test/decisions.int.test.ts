@@ -1,10 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DURABLES, type EvaluateReplyV1, rpcSubject, timerSubject } from '@interlock/contracts';
-import { appendInbox, readLast, readMessages, serveRpc } from '@interlock/kit';
+import { appendInbox, serveRpc } from '@interlock/kit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { eventOf, eventsOf, type House, provisionDurable, settled, startHouse, until } from './house.ts';
+import { eventOf, eventsOf, type House, provisionDurable, settled, startHouse } from './house.ts';
 import { answer, askedOf, propose, proposeOne, registerTools } from './play.ts';
 import { bash, command, digestOf, edit } from './samples.ts';
 
@@ -148,46 +145,6 @@ describe('policy files', () => {
     expect(data.verdicts[0]?.winner).toMatchObject({ layer: 'user', rule: 'policy-unavailable' });
     expect(data.prompt.detail).toContain(why);
     expect(data.scopes).toEqual(['once']);
-  });
-
-  test('the managed file: activated, followed, and the last good one kept', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'interlock-policy-'));
-    stops.push(() => rm(dir, { recursive: true, force: true }));
-    const file = join(dir, 'managed.yaml');
-    const deny =
-      'version: 1\nrules:\n  - { id: no-git, decision: deny, reason: no git here, when: { command: { program: git } } }\n';
-    await writeFile(file, deny);
-    await engine({ INTERLOCK_MANAGED_POLICY: file });
-    const first = await proposeOne(house, reads);
-    expect((await eventOf(house, first, 'tool.approval.denied')).data.rule).toBe('no-git');
-
-    const activated = () => readLast(house.bus, 'ev.v1.-.sys.policy.activated');
-    const before = (await activated())?.seq;
-    await writeFile(file, 'version: 1\nrules: [{ id: broken');
-    const second = await proposeOne(house, reads);
-    expect((await eventOf(house, second, 'tool.approval.denied')).data.rule).toBe('no-git');
-    expect((await activated())?.seq).toBe(before);
-
-    await writeFile(file, 'version: 1\n');
-    await until(async () => (await activated())?.seq !== before);
-    const third = await proposeOne(house, reads);
-    expect((await eventOf(house, third, 'tool.approval.allowed')).data.by).toMatchObject({ rule: 'reads' });
-  });
-
-  test('two replicas activate a file once', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'interlock-policy-'));
-    stops.push(() => rm(dir, { recursive: true, force: true }));
-    const file = join(dir, 'managed.yaml');
-    await writeFile(file, 'version: 1\n# once\n');
-    const count = async () =>
-      (await readMessages(house.bus, { filter: 'ev.v1.-.sys.policy.activated', fromSeq: 1, leader: true }))
-        .length;
-    const before = await count();
-    await Promise.all([
-      engine({ INTERLOCK_MANAGED_POLICY: file }),
-      engine({ INTERLOCK_MANAGED_POLICY: file }),
-    ]);
-    expect(await count()).toBe(before + 1);
   });
 });
 

@@ -35,6 +35,7 @@ export function createDefinitions(bus: Bus, metrics: Metrics): Definitions {
     initial: initialRegistry,
     evolve: evolveRegistry,
     filter: (tenant) => laneFilter({ tenant, session: SYSTEM_SESSION, lane: 'sys' }),
+    rare: true,
   });
   const both = async ({ tenant, seq }: Place): Promise<readonly [RegistryState, RegistryState]> =>
     Promise.all([

@@ -3,10 +3,11 @@
  *
  * C1. What lets a command pass looks at the line as a whole: one plain command without anything that a shell would
  *     expand, chain, redirect or set before it.
- * C2. What stops a command looks at every part that the assessment found, by the program's own name, whatever its path,
- *     quoting or leading assignments.
+ * C2. What stops a command looks at every command that the line or the assessment names, by the program's own name,
+ *     whatever its path, quoting, wrapper or leading assignments.
  */
 import type { Assessment } from '@interlock/contracts';
+import { commandsIn } from './shell-words.ts';
 
 export interface CommandTest {
   readonly exact: readonly string[];
@@ -34,17 +35,33 @@ export function coversLine(test: CommandTest, { line, parts }: CommandFacts): bo
 /** For rules that ask or deny. */
 export function touchesLine(test: CommandTest, { line, parts }: CommandFacts): boolean {
   if (line !== null && test.exact.includes(line.trim())) return true;
-  const whole = line === null ? [] : [{ words: leadingWords(line), program: null }];
-  const found = parts.map(({ text, program }) => ({ words: leadingWords(text), program: baseName(program) }));
-  return [...whole, ...found].some(({ words, program }) => {
-    const name = program ?? baseName(words[0] ?? '');
-    const called = [name, ...words.slice(1)];
-    return (
-      test.programs.includes(name) ||
-      test.exact.includes(words.join(' ')) ||
-      test.prefixes.some((prefix) => beginsWith(called, prefix) || beginsWith(words, prefix))
-    );
-  });
+  const found = commandsOf(line, parts);
+  return (
+    parts.some(({ program }) => test.programs.includes(program.slice(program.lastIndexOf('/') + 1))) ||
+    found.some(
+      (words) =>
+        test.programs.includes(words[0] ?? '') ||
+        test.exact.includes(words.join(' ')) ||
+        test.prefixes.some((prefix) => beginsWith(words, prefix)),
+    )
+  );
+}
+
+type Commands = readonly (readonly string[])[];
+
+/** By the parts of an assessment: many rules ask about one call. */
+const remembered = new WeakMap<
+  CommandFacts['parts'],
+  { readonly line: string | null; readonly found: Commands }
+>();
+
+function commandsOf(line: string | null, parts: CommandFacts['parts']): Commands {
+  const known = remembered.get(parts);
+  if (known && known.line === line) return known.found;
+  const texts = new Set([...(line === null ? [] : [line]), ...parts.map(({ text }) => text)]);
+  const found = [...texts].flatMap((text) => commandsIn(text));
+  remembered.set(parts, { line, found });
+  return found;
 }
 
 function beginsWith(words: readonly string[], prefix: readonly string[]): boolean {
@@ -60,46 +77,15 @@ export function wordsOf(text: string): readonly string[] {
 
 /** Words of a line in which a shell would do nothing but split it; null for any other. */
 function plainWords(line: string): readonly string[] | null {
-  if (!/^[A-Za-z0-9_./:@%+,=~ \t'"-]*$/.test(line)) return null;
-  const words = splitQuoted(line);
-  // An assignment before the program changes what runs; `~` is expanded only where it begins a word.
-  return words === null || words[0]?.includes('=') ? null : words;
+  if (!/^[A-Za-z0-9_./:@%+,=~ \t'"-]*$/.test(line) || !isClosed(line)) return null;
+  const words = line
+    .match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)
+    ?.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'));
+  // An assignment before the program changes what runs.
+  return words === undefined || words[0]?.includes('=') ? null : words;
 }
 
-/** Words with quotes and backslashes taken away and assignments in front left out; as far as that can be said. */
-function leadingWords(text: string): readonly string[] {
-  const words = splitQuoted(text.trim().slice(0, 4096)) ?? text.trim().split(/\s+/);
-  const first = words.findIndex((word) => !/^[A-Za-z_][A-Za-z0-9_]*\+?=/.test(word));
-  return first < 0 ? [] : words.slice(first);
-}
-
-/** Null when a quote is not closed. */
-function splitQuoted(line: string): readonly string[] | null {
-  const words: string[] = [];
-  let word: string | null = null;
-  let quote: string | null = null;
-  for (let index = 0; index < line.length; index++) {
-    const char = line[index] ?? '';
-    if (quote !== null) {
-      if (char === quote) quote = null;
-      else word += char;
-    } else if (char === "'" || char === '"') {
-      quote = char;
-      word ??= '';
-    } else if (char === '\\') {
-      index++;
-      word = (word ?? '') + (line[index] ?? '');
-    } else if (/\s/.test(char)) {
-      if (word !== null) words.push(word);
-      word = null;
-    } else {
-      word = (word ?? '') + char;
-    }
-  }
-  if (word !== null) words.push(word);
-  return quote === null ? words : null;
-}
-
-function baseName(program: string): string {
-  return program.slice(program.lastIndexOf('/') + 1);
+/** Every quote is closed. */
+function isClosed(line: string): boolean {
+  return !/['"]/.test(line.replace(/'[^']*'|"[^"]*"/g, ''));
 }

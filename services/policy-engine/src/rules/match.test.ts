@@ -100,6 +100,29 @@ describe('commands that a rule stops', () => {
     ['A=1 rm -rf build'],
     ['ls && rm -rf build'],
     ['rm'],
+    ["$'\\x72m' -rf build"],
+    ['command rm -rf build'],
+    ['env rm -rf build'],
+    ['env -u A B=1 rm -rf build'],
+    ['timeout 5 rm -rf build'],
+    ['timeout -k 1s 5s nice -n 5 rm x'],
+    ['{rm,-rf,build}'],
+    ["bash -c 'rm -rf build'"],
+    ['sh -lc "cd x; rm y"'],
+    ['eval "rm x"'],
+    ['find . -name x -exec rm {} +'],
+    ['ls | xargs -n 1 rm'],
+    ['echo "$(rm x)"'],
+    ['echo `rm x`'],
+    ['diff <(rm x) y'],
+    ['if true; then rm x; fi'],
+    ['( cd x && rm y )'],
+    ['{ rm x; }'],
+    ['> out rm x'],
+    ['ls 2>&1 | rm x'],
+    ['sudo -u root rm x'],
+    ['ls\nrm x'],
+    ["xargs sh -c 'rm {}'"],
   ])('%s', (line) => {
     expect(denies('rm', line)).toBe(true);
   });
@@ -116,6 +139,31 @@ describe('commands that a rule stops', () => {
       expect(denies('git push', line)).toBe(true);
     },
   );
+
+  test.each([
+    ['echo rm'],
+    ["echo '; rm x'"],
+    ['grep "; rm" file'],
+    ['echo rm > rm'],
+    ['ls # rm x'],
+    ['git rm x'],
+    ['echo \\; rm'],
+    ["awk '{rm}' x"],
+    ['env grep rm x'],
+    ['timeout 5 grep rm x'],
+    ['cat <<< rm'],
+  ])('%s names it and does not call it', (line) => {
+    expect(denies('rm', line, [])).toBe(false);
+  });
+
+  test('text without end is looked at in bounded time', () => {
+    const started = performance.now();
+    expect(denies('rm', `${'echo $('.repeat(5000)}rm x`, [])).toBe(false);
+    expect(denies('rm', `${'echo a; '.repeat(3000)}rm x`, [])).toBe(true);
+    expect(denies('rm', `"${'`'.repeat(20_000)}`, [])).toBe(false);
+    expect(denies('rm', `${'('.repeat(30_000)}`, [])).toBe(false);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
 
   test('a longer name is another program', () => {
     expect(denies('rm', 'rmdir x')).toBe(false);
