@@ -84,6 +84,42 @@ describe('RPC and signals', () => {
   });
 });
 
+describe('unknown keys, at any depth, are taken and dropped', () => {
+  /** What is anybody's JSON, and kept as it is. */
+  const FREE = ['rawInput', 'input', 'inputSchema', 'value', 'event', 'state'];
+
+  function withNovelty(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(withNovelty);
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(([key, item]) => [
+      key,
+      FREE.includes(key) ? item : withNovelty(item),
+    ]);
+    return { ...Object.fromEntries(entries), novelty: { deep: [1] } };
+  }
+
+  const accepted = <Item extends { verdict: string }>(examples: readonly Item[]): Item[] =>
+    examples.filter(({ verdict }) => verdict === 'accept');
+
+  test.each(accepted(eventExamples()))('$path', ({ json }) => {
+    const { subject } = json as EventJson;
+    const [plain, novel] = [json, withNovelty(json)].map((it) => parseEvent(it, subject));
+    if (!plain?.ok || !novel?.ok) throw new Error('not accepted');
+    expect(novel.data).toEqual(plain.data);
+    expect(novel.envelope).not.toHaveProperty('novelty');
+  });
+
+  test.each(accepted(rpcExamples()))('$path', ({ name, side, json }) => {
+    const { [side]: schema } = RPCS[name as keyof typeof RPCS];
+    expect(schema.parse(withNovelty(json))).toEqual(schema.parse(json));
+  });
+
+  test.each(accepted(signalExamples()))('$path', ({ name, json }) => {
+    const schema = SIGNALS[name as keyof typeof SIGNALS];
+    expect(schema.parse(withNovelty(json))).toEqual(schema.parse(json));
+  });
+});
+
 describe('the accepted examples are one log', () => {
   const log = corpusLog();
   const entries = storedEntries(log);

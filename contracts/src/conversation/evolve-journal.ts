@@ -96,7 +96,7 @@ function cancelCarriedOver(
   pending: readonly UserEntry[],
 ): CancelState | null {
   const cancel = state.run?.cancel;
-  if (!cancel || cancel.reason !== 'person' || reason === 'cancelled') return state.pendingCancel;
+  if (cancel?.reason !== 'person' || reason === 'cancelled') return state.pendingCancel;
   return pending.some(({ seq }) => seq < cancel.seq) ? cancel : state.pendingCancel;
 }
 

@@ -129,6 +129,14 @@ describe('inbox', () => {
   });
 });
 
+test('in a closed session nothing takes what was said last', () => {
+  const log = new LogBuilder();
+  log.append('session.opened', sample('session.opened'));
+  log.append('user.message', sample('user.message'));
+  log.append('session.closed', sample('session.closed'));
+  expect(log.state().status).toBe('idle');
+});
+
 describe('cancel', () => {
   test('of the run under way, the first one counts', () => {
     const log = running();
@@ -159,6 +167,38 @@ describe('cancel', () => {
     expect(log.state().pendingCancel).toMatchObject({ by: 'ada' });
     log.append('run.started', { number: 1 });
     expect(log.state()).toMatchObject({ pendingCancel: null, run: { cancel: { by: 'ada' } } });
+  });
+
+  describe('that came as the run ended by itself', () => {
+    function ended(
+      reason: 'completed' | 'cancelled',
+      by: 'person' | 'budget',
+      late: 'before' | 'after',
+    ): unknown {
+      const log = running();
+      const throughSeq = log.seq;
+      const cancel = sample('run.cancel', {
+        reason: by,
+        ...(by === 'budget' ? { run: log.state().run?.id } : {}),
+      });
+      if (late === 'before') log.append('user.message', sample('user.message'));
+      log.append('run.cancel', cancel);
+      if (late === 'after') log.append('user.message', sample('user.message'));
+      log.append('run.finished', sample('run.finished', { reason, throughSeq }));
+      return log.state().pendingCancel;
+    }
+
+    test('is meant for what was said before it as well', () => {
+      expect(ended('completed', 'person', 'before')).toMatchObject({ by: 'ada' });
+    });
+
+    test.each([
+      ['what was said after it', 'completed', 'person', 'after'],
+      ['the next run, once it ended this one', 'cancelled', 'person', 'before'],
+      ['another run, when it was a deadline', 'completed', 'budget', 'before'],
+    ] as const)('is not meant for %s', (_what, reason, by, late) => {
+      expect(ended(reason, by, late)).toBeNull();
+    });
   });
 
   test('of nothing', () => {
@@ -455,7 +495,7 @@ describe('calls', () => {
       takeCall(log, intent, 'started');
       const claimSeq = log.seq;
       const reads = [
-        { path: '/work/demo/README.md', sha256: sha(digit), range: null },
+        { path: '/srv/demo/README.md', sha256: sha(digit), range: null },
         { path: '__proto__', sha256: sha(digit), range: { from: 1, to: 2 } },
       ];
       log.append('tool.execution.completed', sample('tool.execution.completed', { claimSeq, reads }), {
@@ -463,8 +503,8 @@ describe('calls', () => {
       });
     }
     const { baselines } = log.state();
-    expect(Object.keys(baselines).sort()).toEqual(['/work/demo/README.md', '__proto__']);
-    expect(baselines['/work/demo/README.md']).toEqual({ sha256: sha('2'), range: null, seq: log.seq });
+    expect(Object.keys(baselines).sort()).toEqual(['/srv/demo/README.md', '__proto__']);
+    expect(baselines['/srv/demo/README.md']).toEqual({ sha256: sha('2'), range: null, seq: log.seq });
   });
 
   test('an edit stands in the place of the call it edits', () => {
