@@ -103,11 +103,6 @@ export const ERRORS = {
     'The budget of the run does not allow another call.',
     'Finish with what is known.',
   ),
-  call_cut: entry(
-    'validation',
-    'The model was cut off in this turn, so none of its calls ran.',
-    'Make smaller calls, one at a time.',
-  ),
 
   rule_denied: entry(
     'decision',

@@ -104,8 +104,8 @@ export function logReport(bus: Bus, report: ProvisionReport, mode: ProvisionMode
   const fixed = new Set(report.repaired);
   for (const line of report.drift) {
     if (line.kind !== 'missing')
-      bus.logger.warn({ repaired: fixed.has(line.object) }, `drift: ${describeDrift(line)}`);
-    else if (mode === 'check') bus.logger.warn(`drift: ${describeDrift(line)}`);
+      bus.logger.warn({ code: 'drift', repaired: fixed.has(line.object) }, describeDrift(line));
+    else if (mode === 'check') bus.logger.warn({ code: 'drift' }, describeDrift(line));
   }
   for (const { object, why } of report.refused) bus.logger.error({ object, why }, 'cannot be made as wanted');
   if (report.created.length > 0) bus.logger.info({ created: report.created }, 'provisioned');
