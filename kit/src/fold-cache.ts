@@ -6,7 +6,7 @@
  * M2. One read of a session is in flight at a time; those who ask meanwhile wait for it.
  * M3. Folding in steps gives what folding at once gives: `evolve` sees each entry once, in order.
  */
-import type { LogEntry } from '@interlock/contracts';
+import { type LogEntry, parseEventSubject } from '@interlock/contracts';
 import type { Bus } from './connection.ts';
 import { decode, type Verifier } from './decode.ts';
 import { isEmptyAtLeader, readMessages } from './lane/read.ts';
@@ -91,11 +91,15 @@ export class FoldCache<State extends { readonly throughSeq: number }> {
   }
 
   /**
-   * Remembers a delivered or just appended entry, so that a later read need not parse it again. It is not folded: that
-   * nothing stands before it in the session cannot be known from it.
+   * Takes note of a delivered or just appended entry, decoded with this cache's verifier. It spares a later read the
+   * parsing; and when the stream holds nothing between the cached state and it, it is folded at once. Otherwise what
+   * stands before it in the session cannot be known from it.
    */
   offer(entry: LogEntry): void {
     this.#entries.set(entry.seq, entry);
+    const address = parseEventSubject(entry.subject);
+    const slot = address ? this.#slots.get(keyOf(address.tenant, address.session)) : undefined;
+    if (slot && slot.state.throughSeq === entry.seq - 1) slot.state = this.#options.evolve(slot.state, entry);
   }
 
   /** What the cache holds, however old. */

@@ -16,6 +16,7 @@ import type { Bus } from './connection.ts';
 import { messageOf, RetryableError, TerminalError } from './errors.ts';
 import { sha256Hex } from './hashing.ts';
 import { HARD_LIMIT } from './limits.ts';
+import { isOutage } from './outage.ts';
 
 export type RpcRequest<Name extends RpcName> = z.output<(typeof RPCS)[Name]['request']>;
 export type RpcRequestInput<Name extends RpcName> = z.input<(typeof RPCS)[Name]['request']>;
@@ -28,7 +29,10 @@ export interface ServeOptions<Name extends RpcName> {
   /** Replicas of one queue share the requests. */
   readonly queue: string;
   readonly rpc: Name;
-  /** Called side by side. What it throws is answered: the code of a `RetryableError` or `TerminalError`, else `internal`. */
+  /**
+   * Called side by side. What it throws is answered: the code of a `RetryableError` or `TerminalError`,
+   * `nats_unreachable` for an outage, else `internal`.
+   */
   readonly handle: (
     request: RpcRequest<Name>,
     context: { readonly subject: string },
@@ -101,6 +105,10 @@ async function replyTo<Name extends RpcName>(
     if (error instanceof SyntaxError) return refusal('query_invalid', error.message);
     if (error instanceof RetryableError || error instanceof TerminalError)
       return refusal(error.code, error.message);
+    if (isOutage(error)) {
+      bus.logger.warn({ subject: message.subject, error: messageOf(error) }, 'the broker does not answer');
+      return refusal('nats_unreachable', messageOf(error));
+    }
     bus.logger.error({ subject: message.subject, err: error }, 'an RPC handler failed unexpectedly');
     return refusal('internal', messageOf(error));
   }
@@ -112,8 +120,8 @@ function refusal(code: ErrorCode, message: string): RpcError {
 
 /**
  * Asks, and waits for one answer. A reply that breaks its contract comes back as `{ok: false, code: 'internal'}`.
- * @throws RetryableError `unavailable` when no one serves the subject or answers in time; what NATS throws when the
- *   right is missing or the connection closed
+ * @throws RetryableError `unavailable` when no one serves the subject or answers in time, or who serves it cannot reach
+ *   the log just now; what NATS throws when the right is missing or the connection closed
  */
 export async function callRpc<Name extends RpcName>(
   bus: Bus,
@@ -129,7 +137,14 @@ export async function callRpc<Name extends RpcName>(
     if (error instanceof RetryableError || error instanceof TerminalError) throw error;
     throw new RetryableError(unavailable, `${subject}: ${messageOf(error)}`, { cause: error });
   }
-  return parseReply(rpc, body);
+  const reply = parseReply(rpc, body);
+  if (isUnreachable(reply)) throw new RetryableError(unavailable, `${subject}: ${reply.message}`);
+  return reply;
+}
+
+function isUnreachable(reply: unknown): reply is RpcError {
+  const { ok, code } = reply as Partial<RpcError>;
+  return ok === false && code === 'nats_unreachable';
 }
 
 function parseReply<Name extends RpcName>(rpc: Name, body: string): RpcReply<Name> {

@@ -1,9 +1,9 @@
 import { ACK_WAIT_MS } from '@interlock/contracts';
-import { ConnectionError, NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import type { Bus } from '../connection.ts';
 import { messageOf, RetryableError, TerminalError } from '../errors.ts';
 import { failpoint } from '../failpoint.ts';
 import { Lru } from '../lru.ts';
+import { isOutage } from '../outage.ts';
 import { ack, type Delivery, type Fate, fatePayload, nak, tell, term } from './delivery.ts';
 import { type ConsumerOptions, isLog } from './options.ts';
 
@@ -66,11 +66,4 @@ function fateOfError(
   failures.set(key, failed);
   if (failed >= BUG_LIMIT || redeliveries >= DELIVERY_LIMIT) return term('internal', messageOf(error));
   return nak(Math.min(30_000, bugDelayMs * 2 ** (failed - 1)));
-}
-
-/** The broker is away or slow: no fault of the message's. */
-function isOutage(error: unknown): boolean {
-  return [TimeoutError, RequestError, NoRespondersError, ConnectionError].some(
-    (kind) => error instanceof kind,
-  );
 }

@@ -29,13 +29,8 @@ import { createObserverMetrics } from './metrics.ts';
 import type { Ports, SessionLog } from './ports.ts';
 import { createToolLookup } from './registry.ts';
 
-/** The signed types that the observer acts on. */
-const VERIFIED: ReadonlySet<EventType> = new Set([
-  'tool.execution.started',
-  'tool.execution.completed',
-  'tool.approval.allowed',
-  'execution.late',
-]);
+/** The facts that the observer turns into observations; what else is forged the event-store quarantines. */
+const VERIFIED: ReadonlySet<EventType> = new Set(['tool.execution.completed', 'execution.late']);
 
 export function verifierOf({ keys }: Pick<ServiceContext, 'keys'>): Verifier {
   return { keys, types: VERIFIED };
