@@ -1,5 +1,6 @@
 // `npm test [-- vitest's arguments]`: all tests, then the tests that did not run, by name, then `N passed, N failed`
-// alone on the last line. In CI a test that did not run is a failure: nothing is skipped in silence.
+// alone on the last line. In CI a test that did not run is a failure: nothing is skipped in silence. Tests over corpora that
+// lie beside a checkout say `(of ../shared)` in their name and are only listed where there is none.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
@@ -61,5 +62,7 @@ const failed = counted.failed === 0 && code !== 0 ? 1 : counted.failed;
 const list =
   notRun.length > 0 ? `\nnot run (${notRun.length}):\n${notRun.map((name) => `  ${name}\n`).join('')}` : '';
 process.stdout.write(`${list}\n${passed} passed, ${failed} failed\n`);
-const silent = process.env.CI === 'true' && notRun.length > 0;
+// Corpora are material beside a checkout, not a piece of it: their tests are named above and held against nobody.
+const missing = notRun.filter((name) => !name.includes('(of ../shared)'));
+const silent = process.env.CI === 'true' && missing.length > 0;
 process.exitCode = failed > 0 || silent ? 1 : 0;

@@ -262,9 +262,9 @@ describe.each([1, 3] as const)('on %i server(s)', { timeout: 60_000 }, (nodes) =
     await replica.stop();
   });
 
-  test.runIf(nodes === 3)(
-    'H1: servers killed and started again in the middle of it: each once all the same',
-    async () => {
+  // One server alone cannot go on while it is killed.
+  if (nodes === 3) {
+    test('H1: servers killed and started again in the middle of it: each once all the same', async () => {
       const { session } = await newStory();
       const subject = `ev.v1.local.${session}.u.user.message`;
       const storing = Array.from({ length: 60 }, async (_, at) => {
@@ -282,9 +282,8 @@ describe.each([1, 3] as const)('on %i server(s)', { timeout: 60_000 }, (nodes) =
       expect(strays.length).toBeGreaterThanOrEqual(60);
       const told = (await records('local')).filter((record) => record.session === session);
       expect(told.map(({ seq }) => seq).sort((one, two) => one - two)).toEqual(strays);
-    },
-    120_000,
-  );
+    }, 120_000);
+  }
 
   async function isStored(subject: string, body: string): Promise<boolean> {
     try {

@@ -215,25 +215,22 @@ test('whatever a project file says, it never loosens', () => {
 });
 
 const corpus = new URL('../../../../../shared/command-risk/dev.jsonl', import.meta.url);
-test.runIf(existsSync(corpus))(
-  'labelled effects lead to the labelled decision (skipped where the corpus is not beside the checkout)',
-  () => {
-    const lines = readFileSync(corpus, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as CorpusLine);
-    const scored = lines.filter(({ tolerated }) => !tolerated);
-    const judged = scored.map((line) => ({
-      ...line,
-      said: shippedSays({ effects: line.effects, line: line.command }),
-    }));
-    expect(judged.filter(({ decision, said }) => decision === 'allow' && said !== 'allow')).toEqual([]);
-    expect(judged.filter(({ decision, said }) => decision !== 'allow' && said === 'allow')).toEqual([]);
-    // Wiping is told by paths, which the corpus does not give.
-    const denied = judged.filter(({ decision }) => decision === 'deny');
-    expect(denied.filter(({ said }) => said === 'deny').length / denied.length).toBeGreaterThan(0.5);
-  },
-);
+test.runIf(existsSync(corpus))('labelled effects lead to the labelled decision (of ../shared)', () => {
+  const lines = readFileSync(corpus, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as CorpusLine);
+  const scored = lines.filter(({ tolerated }) => !tolerated);
+  const judged = scored.map((line) => ({
+    ...line,
+    said: shippedSays({ effects: line.effects, line: line.command }),
+  }));
+  expect(judged.filter(({ decision, said }) => decision === 'allow' && said !== 'allow')).toEqual([]);
+  expect(judged.filter(({ decision, said }) => decision !== 'allow' && said === 'allow')).toEqual([]);
+  // Wiping is told by paths, which the corpus does not give.
+  const denied = judged.filter(({ decision }) => decision === 'deny');
+  expect(denied.filter(({ said }) => said === 'deny').length / denied.length).toBeGreaterThan(0.5);
+});
 
 interface CorpusLine {
   readonly command: string;

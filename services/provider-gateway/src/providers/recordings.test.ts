@@ -28,7 +28,7 @@ function comparable({ expected }: Recording): Record<string, unknown> {
   return { ...rest, usage: counts };
 }
 
-describe.skipIf(folder === null)('recorded streams', () => {
+describe.skipIf(folder === null)('recorded streams (of ../shared)', () => {
   const bytesOf = ({ file }: Recording): Uint8Array => readFileSync(join(folder ?? '', file));
 
   describe.each(recordings().map((recording) => [recording.file, recording] as const))(
@@ -85,7 +85,7 @@ interface RecordedError {
   readonly expected: { readonly category: string; readonly retryable: boolean };
 }
 
-describe.skipIf(folder === null)('recorded HTTP errors', () => {
+describe.skipIf(folder === null)('recorded HTTP errors (of ../shared)', () => {
   const errors = folder === null ? [] : (json('http-errors.json') as { errors: RecordedError[] }).errors;
   test.each(errors.map((error) => [error.name, error] as const))(
     '%s',
