@@ -15,7 +15,7 @@ const paths = (what: string) =>
     .transform((text) => text.split(':').filter((path) => path.startsWith('/')))
     .describe(`absolute paths, separated by colons: ${what}`);
 
-export const executorConfigSchema = z.object({
+const executorConfigSchema = z.object({
   pool: z.string().default('fs').describe('the pool of this process'),
   spoolDir: z.string().optional().describe('a folder for facts while the log is away'),
   keysDir: z.string().optional().describe('the folder with the keys'),

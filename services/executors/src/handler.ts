@@ -13,8 +13,8 @@ import { type Decision, decide } from './protocol/decide.ts';
 import { execute } from './protocol/execute.ts';
 import { settleFact } from './protocol/settle.ts';
 import { checkNow, permitOf, prepare, situationOf, viewOf } from './protocol/situation.ts';
+import { lock } from './workspace/locks.ts';
 import type { Workspace } from './workspace/paths.ts';
-import { lockWorkspace } from './workspace/workspace-locks.ts';
 
 /** Conflicts in a row before the delivery is tried again later. */
 const MAX_ROUNDS = 8;
@@ -75,7 +75,7 @@ async function run(
   const tool = house.tools.get(invocation.tool)?.tool;
   if (!tool) throw new TypeError(`a permit for ${invocation.tool} passed its check in a pool without it`);
   const call = house.running.start(permit.lane);
-  const unlock = tool.readOnly ? noLock : await lockWorkspace(workspace.root);
+  const unlock = tool.readOnly ? noLock : await lock(workspace.root);
   try {
     if (decision.kind === 'claim') {
       const problem = await lateProblem(house, permit, workspace);

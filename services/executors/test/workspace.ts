@@ -1,4 +1,5 @@
 /** A workspace on disk, and what tools are given to work in it. */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -20,7 +21,7 @@ import type { Workspace } from '../src/workspace/paths.ts';
 import { SeenContent } from '../src/workspace/seen-content.ts';
 
 const MIB = 1024 * 1024;
-export const LIMITS: ToolLimits = {
+const LIMITS: ToolLimits = {
   maxChangeBytes: MIB,
   maxFileBytes: 16 * MIB,
   maxArtifactBytes: 32 * MIB,
@@ -89,9 +90,10 @@ export class TestSession {
   }
 
   #surroundings() {
-    const { workspace, limits, seen } = this;
+    const { limits, seen } = this;
+    const { root, named, hidden } = this.workspace;
     return {
-      workspace,
+      workspace: { root, named, hidden },
       limits,
       seen,
       readArtifact: (uri: string) => Promise.resolve(this.artifacts.get(uri) ?? null),
@@ -160,3 +162,8 @@ export function channel(result: ToolResult, name = 'content'): string {
 }
 
 export const sha = (content: string | Uint8Array): string => sha256Hex(content);
+
+/** A pipe with a name. */
+export function makePipe(path: string): void {
+  execFileSync('/usr/bin/env', ['mkfifo', path]);
+}

@@ -1,5 +1,5 @@
 /** `query.lane`: the tail of an intent's lane, for those who may not read the log. */
-import { type ConversationState, type LaneReplyV1, tailOf } from '@interlock/contracts';
+import { type ConversationState, callOf, type LaneReplyV1, tailOf } from '@interlock/contracts';
 import type { FoldCache } from '@interlock/kit';
 
 /** Read at the leader. The step leaves strays out, so the whole session is folded for it. */
@@ -9,5 +9,6 @@ export async function queryLane(
   { session, intent }: { readonly session: string; readonly intent: string },
 ): Promise<LaneReplyV1> {
   const state = await sessions.latest(tenant, session);
-  return { ok: true, tail: tailOf(state, intent), step: state.calls[intent]?.step ?? null };
+  const call = callOf(state, intent);
+  return { ok: true, tail: tailOf(state, intent), step: call?.step ?? null, claim: call?.claim ?? null };
 }

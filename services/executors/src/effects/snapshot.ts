@@ -112,7 +112,8 @@ function look(scan: Scan, relative: string, name: string): boolean {
     scan.excluded.set('files of the house', (scan.excluded.get('files of the house') ?? 0) + 1);
     return false;
   }
-  if (name === '.git') scan.repositories.push(relative);
+  // Never a link: it would be mounted as what it leads to.
+  if (name === '.git' && (stats.isDirectory() || stats.isFile())) scan.repositories.push(relative);
   if (stats.isDirectory()) return enters(scan, relative, name);
   scan.files.set(relative, stateOf(scan, relative, stats));
   return false;

@@ -45,7 +45,7 @@ function claimOf({ step, claim }: Answer, leaseMs: number): ClaimView | null {
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** Milliseconds since 1970 in the first ten characters. */
-export function timeOfUlid(id: string): number {
+function timeOfUlid(id: string): number {
   let time = 0;
   for (const char of id.slice(0, 10)) time = time * 32 + Math.max(0, CROCKFORD.indexOf(char));
   return time;

@@ -43,16 +43,20 @@ export type Settlement = 'stored' | 'late' | 'spooled';
 export async function settleFact(options: SettleOptions, fact: PendingFact): Promise<Settlement> {
   const { bus, logger, stopping } = options;
   const copy = new SpooledCopy(options, fact);
+  const lateId = options.writer.ids.ulid();
   for (let tail = fact.tail; ; ) {
     if (!bus.connected()) await copy.write();
     const timer = setTimeout(() => void copy.write(), SPOOL_AFTER_MS);
+    const leave = copy.leaveOn(stopping);
     try {
-      const outcome = await Promise.race([tryOnce(options, fact, tail), copy.leftBehind(stopping)]);
+      const outcome = await Promise.race([tryOnce(options, fact, { tail, lateId }), leave.left]);
       if (typeof outcome === 'string') {
         clearTimeout(timer);
         if (outcome !== 'spooled') await copy.remove();
         return outcome;
       }
+      // Refused where the lane ends: another append is on its way.
+      if (outcome.seq === tail.seq) await pause(stopping);
       tail = outcome;
     } catch (error) {
       if (!(error instanceof RetryableError)) throw error;
@@ -62,6 +66,7 @@ export async function settleFact(options: SettleOptions, fact: PendingFact): Pro
       await pause(stopping);
     } finally {
       clearTimeout(timer);
+      leave.forget();
     }
   }
 }
@@ -94,30 +99,41 @@ class SpooledCopy {
     if (await this.#written) await this.#options.spool.remove(this.#fact);
   }
 
-  /** Resolves when the executor stops and the fact is on disk, so that nobody needs to wait for the log. */
-  leftBehind(stopping: AbortSignal): Promise<'spooled'> {
-    return new Promise((resolve) => {
-      const leave = (): void => {
-        void this.write().then(async () => {
-          if (await this.#written) resolve('spooled');
-        });
-      };
+  /** `left` resolves when the executor stops and the fact is on disk, so that nobody needs to wait for the log. */
+  leaveOn(stopping: AbortSignal): { readonly left: Promise<'spooled'>; forget(): void } {
+    const { promise: left, resolve } = Promise.withResolvers<'spooled'>();
+    let timer: NodeJS.Timeout | undefined;
+    const leave = async (): Promise<void> => {
+      await this.write();
+      if (await this.#written) resolve('spooled');
+    };
+    const onStop = (): void => {
       // With a connection the append is a matter of moments.
-      const onStop = (): void => {
-        if (!this.#options.bus.connected()) leave();
-        else setTimeout(leave, STOP_WAIT_MS).unref();
-      };
-      if (stopping.aborted) onStop();
-      else stopping.addEventListener('abort', onStop, { once: true });
-    });
+      timer = setTimeout(() => void leave(), this.#options.bus.connected() ? STOP_WAIT_MS : 0);
+    };
+    if (stopping.aborted) onStop();
+    else stopping.addEventListener('abort', onStop, { once: true });
+    return {
+      left,
+      forget() {
+        clearTimeout(timer);
+        stopping.removeEventListener('abort', onStop);
+      },
+    };
   }
+}
+
+/** Where the lane is taken to end, and the id of the evidence should the fact come late. */
+interface Try {
+  readonly tail: LaneTail;
+  readonly lateId: string;
 }
 
 /** One try. A tail: the lane has moved on by strays, try again there. */
 async function tryOnce(
   options: SettleOptions,
   fact: PendingFact,
-  tail: LaneTail,
+  { tail, lateId }: Try,
 ): Promise<Settlement | LaneTail> {
   const { bus, writer, leaseMs } = options;
   const { lane, pool, id, data, run, turn, causationid, traceparent } = fact;
@@ -128,7 +144,7 @@ async function tryOnce(
   const view = await viewLane(bus, lane, leaseMs);
   if (view.step?.id === id) return 'stored';
   if (view.step?.seq === fact.claimSeq) return view.tail;
-  await tellLate(options, fact, view.step?.type ?? 'nothing');
+  await tellLate(options, fact, { id: lateId, step: view.step?.type ?? 'nothing' });
   return 'late';
 }
 
@@ -139,16 +155,15 @@ async function storeAttachments(bus: Bus, tenant: string, { attachments }: Pendi
 async function tellLate(
   { bus, writer, logger }: SettleOptions,
   fact: PendingFact,
-  step: string,
+  { id, step }: { readonly id: string; readonly step: string },
 ): Promise<void> {
-  const { lane, data, run, turn, traceparent } = fact;
+  const { lane, data, run, turn, causationid, traceparent } = fact;
   const why = `the claim was taken away: the lane is at ${step}`;
   logger.warn({ intent: lane.intent, step }, 'a fact came late');
   await appendSide(bus, writer, lane, {
     type: 'execution.late',
     data: { intent: lane.intent, why, fact: data },
-    causationid: fact.id,
-    ...{ run, turn, traceparent },
+    ...{ id, run, turn, causationid, traceparent },
   });
 }
 
@@ -159,10 +174,17 @@ export async function settleSpooled(options: SettleOptions): Promise<void> {
     logger.error({ name, why }, 'a spooled fact that does not count'),
   );
   for (const fact of facts) {
-    const outcome = await settleFact(options, fact);
-    if (outcome === 'spooled') return;
-    await spool.remove(fact);
-    logger.info({ intent: fact.lane.intent, outcome }, 'a spooled fact was settled');
+    try {
+      const outcome = await settleFact(options, fact);
+      if (outcome === 'spooled') return;
+      await spool.remove(fact);
+      logger.info({ intent: fact.lane.intent, outcome }, 'a spooled fact was settled');
+    } catch (error) {
+      logger.error(
+        { err: error, intent: fact.lane.intent },
+        'a spooled fact cannot be appended; it stays on disk',
+      );
+    }
   }
 }
 

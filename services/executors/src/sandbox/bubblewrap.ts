@@ -7,7 +7,7 @@
  * G4. What runs is a plain user, also when the executor is root; else process limits and file modes mean nothing.
  * G5. The machine is not there: no network, no home, no other processes, no sockets, nothing but the programs.
  */
-import { stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { isInside } from '../workspace/paths.ts';
 import { commandEnvironment, SANDBOX_HOME } from './environment.ts';
 import type { Launch, Sandbox, SandboxedCommand, SandboxLimits } from './sandbox.ts';
@@ -53,6 +53,7 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
 
 async function launch(options: BubblewrapOptions, command: SandboxedCommand): Promise<Launch> {
   const { workspace } = command;
+  const protection = await Promise.all(command.protectedPaths.map((path) => protect(path, command)));
   const user = options.isRoot ? await plainUser(options, workspace.root) : null;
   const path = options.visible.path.filter((directory) => !isInside(workspace.root, directory));
   return {
@@ -62,6 +63,8 @@ async function launch(options: BubblewrapOptions, command: SandboxedCommand): Pr
       ...(options.files.seccomp ? ['--seccomp', '3'] : []),
       ...(user ? asRoot(user) : ['--uid', String(INNER_ID), '--gid', String(INNER_ID)]),
       ...fileSystem(options, command),
+      ...protection.flat(),
+      ...['--remount-ro', '/', '--chdir', workspace.root],
       '--',
       ...(user ? becomePlain(options, user) : []),
       ...shell(options, command.command),
@@ -146,8 +149,6 @@ function fileSystem(options: BubblewrapOptions, command: SandboxedCommand): stri
     ...['--ro-bind', files.passwd, '/etc/passwd', '--ro-bind', files.group, '/etc/group'],
     ...[writable ? '--bind' : '--ro-bind', root, root],
     ...workspace.hidden.filter((path) => isInside(root, path)).flatMap(hide),
-    ...command.protectedPaths.flatMap((path) => protect(path, command)),
-    ...['--remount-ro', '/', '--chdir', root],
   ];
 }
 
@@ -173,14 +174,21 @@ function mountsBeside(mounts: readonly Mount[], root: string): Mount[] {
 }
 
 /** An approved write of version control may change the repository, but not what git runs. */
-function protect(path: string, { workspace, gitWritable }: SandboxedCommand): string[] {
-  if (!gitWritable || path !== `${workspace.root}/.git`) return ['--ro-bind', path, path];
-  const steering = ['hooks', 'config'].flatMap((name) => [
-    '--ro-bind-try',
-    `${path}/${name}`,
-    `${path}/${name}`,
-  ]);
-  return ['--bind', path, path, ...steering];
+async function protect(path: string, { workspace, gitWritable }: SandboxedCommand): Promise<string[]> {
+  if (!gitWritable || path !== `${workspace.root}/.git`) return readOnly(path);
+  if (!(await isPlain(path))) return [];
+  const steering = await Promise.all(['hooks', 'config'].map((name) => readOnly(`${path}/${name}`)));
+  return ['--bind', path, path, ...steering.flat()];
+}
+
+async function readOnly(path: string): Promise<string[]> {
+  return (await isPlain(path)) ? ['--ro-bind', path, path] : [];
+}
+
+/** Bubblewrap follows a link outside the sandbox: one in the workspace would bring in whatever it leads to. */
+async function isPlain(path: string): Promise<boolean> {
+  const stats = await lstat(path).catch(() => null);
+  return stats !== null && (stats.isDirectory() || stats.isFile());
 }
 
 function shell({ programs, limits }: BubblewrapOptions, command: string): string[] {

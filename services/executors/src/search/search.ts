@@ -44,16 +44,15 @@ export function compileGlob(pattern: string): (path: string) => boolean {
 async function searchPaths({ workspace, from, pattern, limit }: GlobRequest): Promise<SearchReply> {
   const matches = compileGlob(pattern);
   const totals: WalkTotals = { ignored: 0, unreadable: 0, cut: false };
-  const lines: string[] = [];
-  let total = 0;
+  const found: string[] = [];
   let seen = 0;
   for await (const { relative, kind } of walk({ workspace, from }, totals)) {
     seen += 1;
     if (kind === 'directory' || !matches(below(from, relative))) continue;
-    total += 1;
-    if (lines.length < limit) lines.push(relative);
+    found.push(relative);
   }
-  return { ...nothing(totals), lines, total, cut: totals.cut, filesSearched: seen };
+  const lines = found.sort().slice(0, limit);
+  return { ...nothing(totals), lines, total: found.length, cut: totals.cut, filesSearched: seen };
 }
 
 function below(from: string, relative: string): string {

@@ -3,12 +3,11 @@
  *
  * Q1. One thread serves one search at a time; it is kept for the next, and ended when its search is stopped.
  */
-import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { SearchReply, SearchRequest } from './requests.ts';
 
-/** The same file whether it runs as TypeScript or as built JavaScript. */
-const THREAD = new URL(`./search-thread${extname(import.meta.url)}`, import.meta.url);
+/** As TypeScript in a checkout and as JavaScript where it was built. */
+const THREAD = new URL(import.meta.resolve('@interlock/executors/search-thread'));
 const MAX_IDLE = 2;
 const HEAP_MB = 512;
 

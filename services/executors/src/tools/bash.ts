@@ -1,7 +1,7 @@
 /** `bash`: a command line in the sandbox, with everything its process tree changed. */
 import { randomUUID } from 'node:crypto';
 import { constants as osConstants } from 'node:os';
-import type { Assessment } from '@interlock/contracts';
+import type { Assessment, OutputPart } from '@interlock/contracts';
 import { z } from 'zod';
 import { assessCommand, isGitWrite } from '../assess/assess-command.ts';
 import { compareSnapshots } from '../effects/compare.ts';
@@ -110,7 +110,8 @@ async function execute(
   try {
     const ended = await run(call, context, before, output);
     const effects = compareSnapshots(before, await index.refresh(workspace, before));
-    return { ...endingOf(ended, context), output: output.parts(budgets.outputBytes), effects };
+    const parts = [...output.parts(budgets.outputBytes), ...pipelineNote(call, ended)];
+    return { ...endingOf(ended, context), output: parts, effects };
   } catch (error) {
     // The program could not be started; what it might have done is looked at all the same.
     const effects = compareSnapshots(before, await index.refresh(workspace, before));
@@ -201,6 +202,14 @@ function endingOf(
   if (exitCode === 0) return { outcome: 'success', ...ending };
   const how = signal === null ? `exit code ${exitCode}${signalHint(exitCode)}` : `ended by ${signal}`;
   return { outcome: 'failed', code: 'exit_code', message: how, ...ending };
+}
+
+/** A pipeline ends with the code of its last stage; that of a failed one before it is not known. */
+function pipelineNote({ command }: BashInput, { exitCode }: Ended): OutputPart[] {
+  const unquoted = command.replaceAll(/'[^']*'|"(?:[^"\\]|\\.)*"/g, '');
+  if (exitCode !== 0 || !/(^|[^|])\|([^|]|$)/.test(unquoted) || /\bpipefail\b/.test(command)) return [];
+  const text = 'the exit code of a pipeline is that of its last stage; an earlier one may have failed';
+  return [{ channel: 'note', text, omittedBytes: 0 }];
 }
 
 const STOPPED: Record<StopReason, Pick<ToolResult, 'code' | 'message'>> = {

@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { channel, sha, TestSession, testWorkspace } from '../../test/workspace.ts';
+import { channel, makePipe, sha, TestSession, testWorkspace } from '../../test/workspace.ts';
 import { draftName } from '../workspace/atomic-write.ts';
 import { editFile } from './edit-file.ts';
 import { readFile } from './read-file.ts';
@@ -13,7 +12,7 @@ const session = (files: Record<string, string | Uint8Array> = {}): TestSession =
 describe('edit_file is refused before it is decided', () => {
   test('unread, changed, missing, no file, binary', async () => {
     const s = session({ 'a.txt': 'a\n', bin: Buffer.from([0, 1]) });
-    execFileSync('mkfifo', [s.workspace.at('pipe')]);
+    makePipe(s.workspace.at('pipe'));
     const edit = (path: string): Promise<string> => s.codes(editFile, { path, oldText: 'a', newText: 'b' });
     expect(await edit('a.txt')).toBe('file_not_read');
     expect(await edit('nope.txt')).toBe('file_not_found');
@@ -277,7 +276,7 @@ describe('a look at the world after a lost worker', () => {
 describe('read_file', () => {
   test('is refused for what is no text file, before it is opened', async () => {
     const s = session({ 'dir/x': '', bin: Buffer.from('%PDF\0\u0001') });
-    execFileSync('mkfifo', [s.workspace.at('pipe')]);
+    makePipe(s.workspace.at('pipe'));
     symlinkSync('/dev/zero', s.workspace.at('zero'));
     expect(await s.codes(readFile, { path: 'dir' })).toBe('not_a_regular_file');
     expect(await s.message(readFile, { path: 'dir' })).toBe('dir is a directory');

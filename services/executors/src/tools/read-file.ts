@@ -89,9 +89,8 @@ async function preflight(call: ReadInput, { workspace }: PreflightContext): Prom
 
 /** A head that ends within a character is no less text. */
 function isBinaryHead(head: Uint8Array): boolean {
-  return [0, 1, 2, 3].every(
-    (cut) => decodeText(head.subarray(0, Math.max(0, head.length - cut))).kind === 'binary',
-  );
+  const cuts = head.length < HEAD_BYTES ? [0] : [0, 1, 2, 3];
+  return cuts.every((cut) => decodeText(head.subarray(0, head.length - cut)).kind === 'binary');
 }
 
 async function execute(call: ReadInput, context: ExecutionContext): Promise<ToolResult> {

@@ -8,6 +8,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { lock } from './locks.ts';
 import { childOf, FileRefusedError, openDirectory } from './open.ts';
 import { codeOf, relativeTo, type Workspace } from './paths.ts';
 
@@ -49,8 +50,13 @@ export async function writeAtomically({
     try {
       const replaced = await stat(childOf(directory, basename(real))).catch(ignoreMissing);
       await writeDraft(draft, bytes, replaced ?? (await ownerOf(directory)));
-      await confirm();
-      await rename(draft, childOf(directory, basename(real)));
+      const unlock = await lock(real);
+      try {
+        await confirm();
+        await rename(draft, childOf(directory, basename(real)));
+      } finally {
+        unlock();
+      }
     } catch (error) {
       await rm(draft, { force: true });
       throw error;

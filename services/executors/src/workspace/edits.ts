@@ -145,7 +145,7 @@ function lineEndAfter(text: string, offset: number): string {
 }
 
 /** Number of the line at an offset, from 1. */
-export function lineAt(text: string, offset: number): number {
+function lineAt(text: string, offset: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
   return line;

@@ -1,12 +1,14 @@
 /**
  * Ignore files (`.gitignore`, `.ignore`) of a workspace. Those above the workspace's root do not apply.
  */
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 
 const NAMES = ['.gitignore', '.ignore'] as const;
 const MAX_BYTES = 256 * 1024;
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** The rules that hold in a directory: its own and those of the directories above it. */
 export interface IgnoreRules {
@@ -29,10 +31,21 @@ export async function rulesBelow(
   if (present.length === 0) return above;
   const rules = ignore();
   for (const name of present) {
-    const text = await readFile(join(root, relative, name), 'utf8').catch(() => '');
-    if (text.length <= MAX_BYTES) rules.add(text);
+    rules.add(await readRules(join(root, relative, name)));
   }
   return { layers: [...above.layers, { base: relative === '' ? '' : `${relative}/`, rules }] };
+}
+
+/** The text of an ignore file; nothing when it is a link, a pipe, or larger than such a file is. */
+async function readRules(path: string): Promise<string> {
+  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
+  if (!handle) return '';
+  try {
+    const stats = await handle.stat();
+    return stats.isFile() && stats.size <= MAX_BYTES ? await handle.readFile('utf8') : '';
+  } finally {
+    await handle.close();
+  }
 }
 
 /** True when the last rule that speaks about the path ignores it. */

@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type TestWorkspace, temporaryFolder, testWorkspace } from '../../test/workspace.ts';
+import { makePipe, type TestWorkspace, temporaryFolder, testWorkspace } from '../../test/workspace.ts';
 import { FileRefusedError, openFile } from './open.ts';
 import { openWorkspace, resolvePath } from './paths.ts';
 import { readText } from './read-content.ts';
@@ -130,7 +129,7 @@ describe('a path inside resolves to what the kernel sees', () => {
 
   test('a pipe is told from a file without being opened', async () => {
     const made = testWorkspace();
-    execFileSync('mkfifo', [made.at('pipe')]);
+    makePipe(made.at('pipe'));
     expect(await codeOf(made, 'pipe')).toBe('other');
   });
 });
@@ -154,7 +153,7 @@ describe('what was resolved is what is opened', () => {
 
   test('a pipe does not block', async () => {
     const made = testWorkspace();
-    execFileSync('mkfifo', [made.at('pipe')]);
+    makePipe(made.at('pipe'));
     await expect(openFile(made, made.at('pipe'))).rejects.toMatchObject({ code: 'not_a_regular_file' });
   });
 
