@@ -2,7 +2,7 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger, ensureKeys, type Logger } from '@interlock/kit';
-import { childEnv } from './child-env.ts';
+import { childEnv, type Env } from './child-env.ts';
 import { keySpecs } from './house-keys.ts';
 import { type HouseLayout, isolateKeys } from './house-layout.ts';
 import type { HouseOptions } from './house-options.ts';
@@ -25,7 +25,7 @@ export interface BuiltHouse {
   health(): Promise<Record<string, boolean>>;
   pids(): Record<string, number>;
   kill(service: string, signal: NodeJS.Signals): Promise<void>;
-  restart(service: string): Promise<void>;
+  restart(service: string, extra?: Env): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -113,8 +113,8 @@ class Builder implements BuiltHouse {
     await this.#unit(service).kill(signal);
   }
 
-  async restart(service: string): Promise<void> {
-    await this.#unit(service).restart();
+  async restart(service: string, extra?: Env): Promise<void> {
+    await this.#unit(service).restart(extra);
   }
 
   stop(): Promise<void> {

@@ -1,5 +1,6 @@
 /** One running service of a house, whichever way it runs. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Env } from './child-env.ts';
 
 /** What is told of a service when it is up. */
 export interface UnitLine {
@@ -21,7 +22,8 @@ export interface RunningUnit {
   stop(): Promise<void>;
   /** Ends it at once. */
   forceStop(): Promise<void>;
-  restart(): Promise<void>;
+  /** @param extra more settings, for this start only */
+  restart(extra?: Env): Promise<void>;
 }
 
 /** Waits until all say that they are ready. Throws, with the names of those that do not, after `timeoutMs`. */

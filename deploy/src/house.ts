@@ -7,6 +7,7 @@
  */
 import { userInfo } from 'node:os';
 import { isToken } from '@interlock/contracts';
+import type { Env } from './child-env.ts';
 import { buildHouse } from './house-builder.ts';
 import { defaultStateDir, ensureLayout, type HouseLayout, layoutOf } from './house-layout.ts';
 import type { HouseOptions } from './house-options.ts';
@@ -44,7 +45,11 @@ export interface House {
   pids(): Record<string, number>;
   /** Sends a signal to one service's process. Throws for a service that has none of its own, or is not here. */
   kill(service: string, signal: NodeJS.Signals): Promise<void>;
-  restart(service: string): Promise<void>;
+  /**
+   * Ends a service and starts it again.
+   * @param extra more settings, for this start only
+   */
+  restart(service: string, extra?: Env): Promise<void>;
   /** Ends everything. Safe to call twice. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -69,7 +74,7 @@ export async function startHouse(options: HouseOptions): Promise<House> {
     health: () => built.health(),
     pids: () => built.pids(),
     kill: (service, signal) => built.kill(service, signal),
-    restart: (service) => built.restart(service),
+    restart: (service, extra) => built.restart(service, extra),
     stop: () => built.stop(),
     [Symbol.asyncDispose]: () => built.stop(),
   };

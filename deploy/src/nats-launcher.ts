@@ -178,7 +178,8 @@ async function spawnServer(options: FullOptions): Promise<ChildProcess> {
   const [program = '', ...args] = command;
   // Its own `log_file` would not hold what is wrong with its configuration.
   const log = await open(join(options.dir, 'nats.log'), 'a');
-  const child = spawn(program, args, { stdio: ['ignore', log.fd, log.fd] });
+  // Out of the terminal's reach: Ctrl-C is for the command, which still needs the server to end in order.
+  const child = spawn(program, args, { stdio: ['ignore', log.fd, log.fd], detached: true });
   live.add(child);
   child.once('exit', () => live.delete(child));
   await new Promise<void>((resolve, reject) => {

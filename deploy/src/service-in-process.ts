@@ -1,6 +1,7 @@
 /** One service within this process, on a connection of its own. */
 import { readFile } from 'node:fs/promises';
 import { type HousedService, type Logger, type StartService, startInProcess } from '@interlock/kit';
+import type { Env } from './child-env.ts';
 import type { RunningUnit, UnitLine } from './house-unit.ts';
 
 export interface InProcessOptions {
@@ -20,8 +21,9 @@ export async function startServiceInProcess(options: InProcessOptions): Promise<
   const nkeySeed = nkeySeedFile === undefined ? undefined : (await readFile(nkeySeedFile, 'utf8')).trim();
   let service: HousedService | undefined;
 
-  const launch = async (): Promise<void> => {
-    service = await startInProcess(name, start, { url, keysDir, logger, env, nkeySeed });
+  const launch = async (extra: Env = {}): Promise<void> => {
+    const settings = { ...env, ...extra };
+    service = await startInProcess(name, start, { url, keysDir, logger, env: settings, nkeySeed });
     options.onUp({ service: name, pid: process.pid, health: service.health });
   };
   const stop = async (): Promise<void> => {
@@ -47,9 +49,9 @@ export async function startServiceInProcess(options: InProcessOptions): Promise<
       service?.bus.nc.close().catch((error: unknown) => logger.warn({ err: error }, 'closing'));
       service = undefined;
     },
-    async restart() {
+    async restart(extra) {
       await stop();
-      await launch();
+      await launch(extra);
     },
   };
 }

@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import type { Env } from './child-env.ts';
 import type { RunningUnit, UnitLine } from './house-unit.ts';
 
 export interface ServiceProcessOptions {
@@ -61,9 +62,9 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
   let delayMs = FIRST_DELAY_MS;
   let relaunching: Promise<void> | undefined;
 
-  const launch = async (): Promise<void> => {
+  const launch = async (extra: Env = {}): Promise<void> => {
     const begun = performance.now();
-    const started = await spawnService(options);
+    const started = await spawnService(options, extra);
     child = started;
     started.once('exit', (code, signal) => {
       if (child === started) child = undefined;
@@ -118,23 +119,30 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
       asked = true;
       await end('SIGKILL');
     },
-    async restart() {
+    async restart(extra) {
       asked = true;
       await end('SIGTERM');
       await relaunching;
+      // One that was being started again just then is up by now.
+      await end('SIGTERM');
       asked = false;
       delayMs = FIRST_DELAY_MS;
-      await launch();
+      await launch(extra);
     },
   };
 }
 
-async function spawnService({ main, env, logFile }: ServiceProcessOptions): Promise<ChildProcess> {
+async function spawnService(
+  { main, env, logFile }: ServiceProcessOptions,
+  extra: Env,
+): Promise<ChildProcess> {
   const [program = '', ...args] = [...TIED, process.execPath, fileURLToPath(main)];
   const log = await open(logFile, 'a', 0o600);
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', log.fd],
-    env: { ...env, INTERLOCK_ANNOUNCE: '1' },
+    env: { ...env, ...extra, INTERLOCK_ANNOUNCE: '1' },
+    // Out of the terminal's reach: Ctrl-C is for the command that holds the house.
+    detached: true,
   });
   live.add(child);
   child.once('exit', () => live.delete(child));

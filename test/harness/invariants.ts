@@ -15,6 +15,8 @@ import { canonicalJson } from '@interlock/kit/pure';
 export interface RawEvent {
   readonly seq: number;
   readonly event: Readonly<Record<string, unknown>>;
+  /** SHA-256 of the stored bytes, which are canonical JSON of `event` unless somebody strange stored them. */
+  readonly hash: string;
 }
 
 interface Seen extends RawEvent {
@@ -23,18 +25,23 @@ interface Seen extends RawEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Sentences on what is wrong; empty when all holds. `finished`: the session is at rest, so nothing may be open. */
-export function findViolations(
-  events: readonly RawEvent[],
-  options: { finished: boolean },
-): readonly string[] {
-  const seen = events.map(toSeen);
+export interface Expectation {
+  /** The session is at rest, so nothing may be open. */
+  readonly finished: boolean;
+  /** Sequences of quarantined events: they count in the chain of their lane, and for nothing else. */
+  readonly strays?: ReadonlySet<number>;
+}
+
+/** Sentences on what is wrong; empty when all holds. */
+export function findViolations(events: readonly RawEvent[], options: Expectation): readonly string[] {
+  const { strays = new Set<number>() } = options;
+  const seen = events.filter(({ seq }) => !strays.has(seq)).map(toSeen);
   const intents = Map.groupBy(
     seen.filter((event) => event.intent !== ''),
     (event) => event.intent,
   );
   return [
-    ...chainViolations(events),
+    ...chainViolations(events, strays),
     ...[...intents].flatMap(([intent, lane]) => intentViolations(intent, lane, options.finished)),
     ...turnViolations(seen),
     ...(options.finished ? openViolations(seen, intents) : []),
@@ -51,18 +58,20 @@ function toSeen(raw: RawEvent): Seen {
   };
 }
 
-function chainViolations(events: readonly RawEvent[]): readonly string[] {
+function chainViolations(events: readonly RawEvent[], strays: ReadonlySet<number>): readonly string[] {
   const tails = new Map<string, { seq: number; hash: string }>();
   const wrong: string[] = [];
-  for (const { seq, event } of events) {
+  for (const { seq, event, hash } of events) {
     const address = parseEventSubject(String(event.subject));
     if (!address || address.lane === 'u' || address.lane === 'x') continue;
     const lane = `${address.lane}.${address.intent ?? ''}`;
     const tail = tails.get(lane) ?? { seq: 0, hash: GENESIS_HASH };
-    if (event.prevseq !== tail.seq)
+    if (event.prevseq !== tail.seq && !strays.has(seq))
       wrong.push(`${seq}: prevseq ${String(event.prevseq)}, the lane ends at ${tail.seq}`);
-    if (event.prevhash !== tail.hash) wrong.push(`${seq}: prevhash does not match event ${tail.seq}`);
-    tails.set(lane, { seq, hash: createHash('sha256').update(canonicalJson(event)).digest('hex') });
+    if (event.prevhash !== tail.hash && !strays.has(seq))
+      wrong.push(`${seq}: prevhash does not match event ${tail.seq}`);
+    const computed = createHash('sha256').update(canonicalJson(event)).digest('hex');
+    tails.set(lane, { seq, hash: strays.has(seq) ? hash : computed });
   }
   return wrong;
 }

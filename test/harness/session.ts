@@ -11,7 +11,7 @@ import {
   type RuntimeOutput,
   type Session,
 } from '@interlock/runtime';
-import { findViolations, type RawEvent } from './invariants.ts';
+import { type Expectation, findViolations, type RawEvent } from './invariants.ts';
 
 export type ScriptPart =
   | { readonly text: string }
@@ -87,7 +87,8 @@ export async function follow(
 ): Promise<Played> {
   const entries: LogEntry[] = [];
   const raw: RawEvent[] = [];
-  let state = await session.getState();
+  const before = await session.getState();
+  let state = before;
   const { signal } = options;
   for await (const item of session.follow({
     untilAnswered: messageSeq,
@@ -96,16 +97,23 @@ export async function follow(
   })) {
     if ('type' in item) continue;
     entries.push(item.entry);
-    raw.push({ seq: item.seq, event: item.event });
+    raw.push({ seq: item.seq, event: item.event, hash: item.entry.hash });
     state = item.state;
     await options.onEvent?.(item.entry, session);
     for (const output of item.outputs) {
-      if (output.type === 'approval.asked' && !state.calls[output.intent]?.asked?.answer)
-        await reply(session, output, options);
+      if (output.type !== 'approval.asked') continue;
+      // What is read again from the start may have been answered before.
+      const isOpen = item.seq > before.throughSeq || isOpenAsk(before, output);
+      if (isOpen && isOpenAsk(state, output)) await reply(session, output, options);
     }
     if (options.until?.(state)) break;
   }
   return { session, state, entries, raw };
+}
+
+function isOpenAsk({ calls }: ConversationState, { intent, askedId }: Ask): boolean {
+  const asked = calls[intent]?.stage === 'asked' ? calls[intent]?.asked : null;
+  return asked?.id === askedId && asked.answer === null;
 }
 
 async function reply(session: Session, ask: Ask, { onAsk }: Pick<PlayOptions, 'onAsk'>): Promise<void> {
@@ -114,7 +122,7 @@ async function reply(session: Session, ask: Ask, { onAsk }: Pick<PlayOptions, 'o
 }
 
 /** The invariants of a session at rest; throws a list of what is broken. */
-export function assertSound(played: Played, options: { finished: boolean } = { finished: true }): void {
+export function assertSound(played: Played, options: Expectation = { finished: true }): void {
   const violations = findViolations(played.raw, options);
   if (violations.length > 0)
     throw new Error(`the log of ${played.session.id} is not sound:\n${violations.join('\n')}`);

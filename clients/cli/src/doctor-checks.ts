@@ -1,7 +1,7 @@
 /** What a house needs on this machine, checked one by one. A check says what is, and what to do where something is not. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findHouse, findNatsServer } from '@interlock/deploy';
@@ -12,9 +12,9 @@ import {
   topologyFor,
   topologyOptionsOf,
 } from '@interlock/event-store';
-
-import { connectBus, createLogger, loadConfig, messageOf } from '@interlock/kit';
-import { stateDirOf } from './house-connection.ts';
+import { probeSandboxLevel } from '@interlock/executors';
+import { loadConfig, messageOf } from '@interlock/kit';
+import { connectAs, stateDirOf } from './house-connection.ts';
 import type { Settings } from './settings.ts';
 
 export interface Check {
@@ -29,12 +29,22 @@ const NODE_MAJOR = 24;
 const NATS_MINIMUM = [2, 14] as const;
 
 export async function* runChecks(settings: Settings): AsyncGenerator<Check> {
+  const stateDir = stateDirOf(settings);
   yield checkNode();
-  yield await checkNats();
-  yield await checkSandbox();
-  yield await checkState(stateDirOf(settings));
+  yield await tried('nats-server', checkNats);
+  yield await tried('sandbox', checkSandbox);
+  yield await tried('state folder', () => checkState(stateDir));
   yield checkKey();
-  yield await checkHouse(stateDirOf(settings));
+  yield await tried('house', () => checkHouse(stateDir));
+}
+
+/** A check that fails to look is a fault, and the others still look. */
+async function tried(name: string, check: () => Promise<Check>): Promise<Check> {
+  try {
+    return await check();
+  } catch (error) {
+    return { name, state: 'fault', message: messageOf(error) };
+  }
 }
 
 function checkNode(): Check {
@@ -49,20 +59,15 @@ function checkNode(): Check {
 }
 
 async function checkNats(): Promise<Check> {
-  const name = 'nats-server';
-  try {
-    const path = findNatsServer();
-    const { stdout } = await run(path, ['--version']);
-    const [major = 0, minor = 0] = (/v(\d+)\.(\d+)/.exec(stdout)?.slice(1) ?? []).map(Number);
-    const enough = major > NATS_MINIMUM[0] || (major === NATS_MINIMUM[0] && minor >= NATS_MINIMUM[1]);
-    return {
-      name,
-      state: enough ? 'ok' : 'fault',
-      message: `${stdout.trim()} (${path})${enough ? '' : '; 2.14 or later is needed'}`,
-    };
-  } catch (error) {
-    return { name, state: 'fault', message: messageOf(error) };
-  }
+  const path = findNatsServer();
+  const { stdout } = await run(path, ['--version']);
+  const [major = 0, minor = 0] = (/v(\d+)\.(\d+)/.exec(stdout)?.slice(1) ?? []).map(Number);
+  const enough = major > NATS_MINIMUM[0] || (major === NATS_MINIMUM[0] && minor >= NATS_MINIMUM[1]);
+  return {
+    name: 'nats-server',
+    state: enough ? 'ok' : 'fault',
+    message: `${stdout.trim()} (${path})${enough ? '' : '; 2.14 or later is needed'}`,
+  };
 }
 
 async function checkSandbox(): Promise<Check> {
@@ -100,18 +105,7 @@ async function checkHouse(stateDir: string): Promise<Check> {
   const name = 'house';
   const found = await findHouse(stateDir);
   if (!found) return { name, state: 'note', message: 'none is running on this state folder' };
-  const seedFile = found.operatorSeedFile;
-  const bus = await connectBus({
-    url: found.url,
-    name: 'operator/doctor',
-    logger: createLogger({
-      service: 'doctor',
-      instance: String(process.pid),
-      level: 'fatal',
-      destination: process.stderr,
-    }),
-    ...(seedFile === undefined ? {} : { nkeySeed: (await readFile(seedFile, 'utf8')).trim() }),
-  });
+  const bus = await connectAs(found.url, 'operator/doctor', found.operatorSeedFile);
   try {
     const options = topologyOptionsOf(loadConfig(eventStoreConfigSchema, { env: process.env }));
     const { drift } = await provision(bus, (actual) => topologyFor(options, actual), { mode: 'check' });

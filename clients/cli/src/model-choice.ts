@@ -8,20 +8,28 @@ import { callerDirectory } from './settings.ts';
 
 export const DEFAULT_MODEL = 'claude-sonnet-4-5';
 
-/** Checks the choice and stores a script as an artifact of the tenant. */
-export async function chooseModel(bus: Bus, tenant: string, name: string): Promise<ModelChoice> {
+/** A choice as far as it can be checked without a house. */
+export interface CheckedModel {
+  readonly provider: 'scripted' | 'anthropic';
+  readonly model: string;
+  /** Text of the script. */
+  readonly script: string | null;
+}
+
+/** Checks the name; reads the file of a script. */
+export function checkModel(name: string): CheckedModel {
   const [provider, rest] = splitName(name);
-  if (provider === 'scripted') {
-    const artifact = await putArtifact(bus, tenant, readScript(rest), {
-      mediaType: 'application/json',
-      name: 'script',
-    });
-    return { provider, model: 'script', script: artifact.uri };
-  }
-  if (provider !== 'anthropic') {
-    throw new CliError('usage', `There is no provider "${provider}": use scripted:FILE or anthropic:MODEL.`);
-  }
-  return { provider, model: rest };
+  if (provider === 'scripted') return { provider, model: 'script', script: readScript(rest) };
+  if (provider === 'anthropic' && rest !== '') return { provider, model: rest, script: null };
+  throw new CliError('usage', `There is no model "${name}": use scripted:FILE or anthropic:MODEL.`);
+}
+
+/** Stores a script as an artifact of the tenant, which is how it travels. */
+export async function storeModel(bus: Bus, tenant: string, checked: CheckedModel): Promise<ModelChoice> {
+  const { provider, model, script } = checked;
+  if (script === null) return { provider, model };
+  const artifact = await putArtifact(bus, tenant, script, { mediaType: 'application/json', name: 'script' });
+  return { provider, model, script: artifact.uri };
 }
 
 /** Splits at the first colon; a bare name is a model of Anthropic's. */
@@ -38,6 +46,6 @@ function readScript(file: string): string {
     return text;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CliError('script_invalid', `The script ${path} cannot be read: ${why}.`);
+    throw new CliError('script_invalid', `The script ${path} cannot be read: ${why}.`, { cause: error });
   }
 }

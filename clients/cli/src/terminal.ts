@@ -19,14 +19,26 @@ export interface Terminal {
 }
 
 export function createTerminal(options: { json: boolean }): Terminal {
-  const redraws = process.stderr.isTTY === true && !options.json;
+  const isDumb = process.env.TERM === 'dumb';
+  const redraws = process.stderr.isTTY === true && !options.json && !isDumb;
   return {
     out: (line) => void process.stdout.write(`${line}\n`),
     note: (line) => void process.stderr.write(`${line}\n`),
     draw: (text) => void process.stderr.write(text),
-    interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    interactive: process.stdin.isTTY === true && process.stderr.isTTY === true && !isDumb,
     redraws,
-    columns: process.stderr.columns ?? 100,
+    get columns() {
+      return process.stderr.columns ?? 100;
+    },
     paint: (style, text) => styleText(style, text, { stream: process.stderr }),
   };
+}
+
+/** Whoever read the output has gone (`| head`): there is nobody to tell, and no error. */
+export function endQuietlyOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit();
+      throw error;
+    });
 }

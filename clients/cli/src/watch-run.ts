@@ -1,8 +1,9 @@
 /** Follows a session until a message is answered, printing events (`--json`) or progress, and answering asks on the way. */
 import type { ConversationState } from '@interlock/contracts';
-import type { Session, Step } from '@interlock/runtime';
-import { type ApproveMode, type Ask, answerAsk } from './approvals.ts';
+import type { Session } from '@interlock/runtime';
+import { ApprovalDesk, type ApproveMode } from './approvals.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { cancelOnInterrupt } from './interrupt.ts';
 import { Progress } from './render/progress.ts';
 import { ResultOf, type RunResult } from './run-result.ts';
 import type { Terminal } from './terminal.ts';
@@ -14,8 +15,10 @@ export interface WatchOptions {
   /** Print nothing but the answer. */
   readonly quiet: boolean;
   readonly approve: ApproveMode;
-  /** Sequence of the message whose answer ends it. */
+  /** Sequence of the message whose answer ends it, and whose runs the result is of. */
   readonly messageSeq: number;
+  /** For a session at rest: the sequence to end at. */
+  readonly lastSeq: number | null;
 }
 
 export interface Watched {
@@ -25,18 +28,20 @@ export interface Watched {
 }
 
 export async function watchRun(session: Session, options: WatchOptions): Promise<Watched> {
-  const { terminal, json, quiet } = options;
+  const { terminal, json, quiet, messageSeq, lastSeq } = options;
   const progress = quiet || json ? null : new Progress(terminal);
-  const summary = new ResultOf();
-  const release = cancelOnInterrupt(session, terminal);
-  let state = await session.getState();
-  const unanswered = new Set<string>();
+  const summary = new ResultOf(messageSeq);
+  const interrupt = cancelOnInterrupt(session, terminal);
+  const desk = createDesk(session, options, progress, interrupt.fire);
+  const beginning = await session.getState();
+  let state = beginning;
   try {
-    for await (const item of session.follow({
+    const items = session.follow({
       live: progress !== null,
-      untilAnswered: options.messageSeq,
       fromStart: true,
-    })) {
+      ...(lastSeq === null ? { untilAnswered: messageSeq } : {}),
+    });
+    for await (const item of items) {
       if ('type' in item) {
         progress?.show(item);
         continue;
@@ -44,42 +49,35 @@ export async function watchRun(session: Session, options: WatchOptions): Promise
       state = item.state;
       summary.take(item.entry);
       if (json) terminal.out(JSON.stringify({ ...item.event, seq: item.seq }));
-      for (const output of item.outputs) progress?.show(output);
-      await answerNewAsks(session, item, options, { progress, unanswered });
-      if (state.status === 'waiting_for_approval' && unanswered.size > 0) break;
+      for (const output of item.outputs) {
+        if (output.type === 'approval.asked') desk.note(output);
+        progress?.show(output);
+      }
+      if (lastSeq !== null && item.seq >= lastSeq) break;
+      // What lies behind is not asked about again.
+      if (item.seq >= beginning.throughSeq && !(await desk.attend(state))) break;
     }
   } finally {
-    release();
+    await desk.close();
+    interrupt.release();
     progress?.settle();
   }
   const result = summary.result(state);
   return { result, exitCode: summary.exitCode(result), state };
 }
 
-async function answerNewAsks(
+function createDesk(
   session: Session,
-  step: Step,
-  options: WatchOptions,
-  shown: { progress: Progress | null; unanswered: Set<string> },
-): Promise<void> {
-  const asks = step.outputs.filter((output): output is Ask => output.type === 'approval.asked');
-  for (const ask of asks) {
-    if (step.state.calls[ask.intent]?.asked?.answer) continue;
-    shown.progress?.settle();
-    if (!(await answerAsk(session, ask, options.approve, options.terminal)))
-      shown.unanswered.add(ask.askedId);
-  }
-}
-
-/** The first interrupt cancels the run and waits for its honest end; the second one leaves at once. */
-function cancelOnInterrupt(session: Session, terminal: Terminal): () => void {
-  let asked = false;
-  const onSignal = (): void => {
-    if (asked) process.exit(130);
-    asked = true;
-    terminal.note('cancelling; press Ctrl-C again to leave at once');
-    session.cancel().catch((error: unknown) => terminal.note(String(error)));
-  };
-  process.on('SIGINT', onSignal);
-  return () => void process.off('SIGINT', onSignal);
+  { terminal, approve }: WatchOptions,
+  progress: { hold(): void; resume(): void } | null,
+  onInterrupt: () => void,
+): ApprovalDesk {
+  return new ApprovalDesk({
+    session,
+    mode: approve,
+    terminal,
+    onPrompt: (isOpen) => (isOpen ? progress?.hold() : progress?.resume()),
+    onInterrupt,
+    onFailure: (error) => terminal.note(`the answer is not stored: ${String(error)}`),
+  });
 }

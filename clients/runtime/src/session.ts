@@ -193,8 +193,8 @@ export class Session {
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
     const queue = new AsyncQueue<Step | Extract<RuntimeOutput, { type: 'text.delta' }>>();
     const unsubscribe = options.live ? this.#live((chunk) => queue.push(chunk)) : null;
-    if (options.fromStart) this.#state = initialState(this.#context.tenant, this.id);
-    const pump = this.#pump(queue, options.untilAnswered, signal);
+    const start = options.fromStart ? initialState(this.#context.tenant, this.id) : this.#state;
+    const pump = this.#pump(queue, { start, untilAnswered: options.untilAnswered, signal });
     try {
       yield* queue;
     } finally {
@@ -204,17 +204,24 @@ export class Session {
     }
   }
 
+  /** Folds on its own: `getState` may be ahead of what has been reported. */
   async #pump(
     queue: AsyncQueue<Step | RuntimeOutput>,
-    untilAnswered: number | undefined,
-    signal: AbortSignal,
+    options: {
+      readonly start: ConversationState;
+      readonly untilAnswered: number | undefined;
+      readonly signal: AbortSignal;
+    },
   ): Promise<void> {
+    const { start, untilAnswered, signal } = options;
+    let state = start;
     try {
-      for await (const event of this.#feed({ fromSeq: this.#state.throughSeq + 1, follow: true, signal })) {
-        const before = this.#state;
-        this.#take(event.entry);
-        queue.push({ ...event, state: this.#state, outputs: toOutputs(before, this.#state, event.entry) });
-        if (untilAnswered !== undefined && isAnswered(this.#state, untilAnswered)) break;
+      for await (const event of this.#feed({ fromSeq: state.throughSeq + 1, follow: true, signal })) {
+        const before = state;
+        state = evolve(state, event.entry);
+        if (state.throughSeq > this.#state.throughSeq) this.#state = state;
+        queue.push({ ...event, state, outputs: toOutputs(before, state, event.entry) });
+        if (untilAnswered !== undefined && isAnswered(state, untilAnswered)) break;
       }
       queue.end();
     } catch (error) {

@@ -6,7 +6,7 @@ import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Connection, withConnection } from '../house-connection.ts';
 import { query } from '../query.ts';
-import { harmless } from '../render/progress.ts';
+import { harmless } from '../render/harmless.ts';
 
 export function registerApprovals(program: Command, context: CommandContext): void {
   const approvals = program
@@ -51,7 +51,9 @@ export function registerApprovals(program: Command, context: CommandContext): vo
 
 function registerAnswers(approvals: Command, context: CommandContext): void {
   const send = async (intent: string, answer: Answer): Promise<void> => {
-    await withConnection(context, 'all', async (connection) => {
+    // The answer is said when it is stored; services that are not there now act on it when they are.
+    await withConnection(context, 'record', async (connection) => {
+      requireKey(connection);
       const item = await find(connection, intent);
       const session = await attachSession(connection, item.session);
       await session.answer(item, answer);
@@ -95,6 +97,14 @@ function registerAnswers(approvals: Command, context: CommandContext): void {
       const { input, ...rest } = flags;
       await send(intent, { verdict: 'edit', input: parseInput(input), ...rest });
     });
+}
+
+/** An answer counts only with the person's signature. */
+function requireKey({ writer, person, stateDir }: Connection): void {
+  if (writer.signer) return;
+  throw new CliError('answer_refused', `There is no key of "${person}" in ${stateDir}.`, {
+    exitCode: EXIT.authentication,
+  });
 }
 
 function parseInput(json: string): unknown {

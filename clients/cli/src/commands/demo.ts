@@ -2,21 +2,18 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { APPROVE_MODES, type ApproveMode } from '../approvals.ts';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { loadSettings } from '../settings.ts';
+import { DEFAULT_MODEL } from '../model-choice.ts';
 import { type RunFlags, run } from './run.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
 const SAMPLE = join(ROOT, 'examples', 'sample-sum');
 const SCRIPT = join(ROOT, 'examples', 'sample-sum.script.json');
 const SAMPLE_TASK = "Find out why this project's tests fail, and fix it.";
-
-interface DemoFlags extends RunFlags {
-  readonly workspace?: string;
-}
 
 /** `npm start`: the main job on the sample project, or on one's own with a task and `--workspace`. */
 export function registerDemo(program: Command, context: CommandContext): void {
@@ -26,66 +23,66 @@ export function registerDemo(program: Command, context: CommandContext): void {
     .argument('[task]', 'what to do', SAMPLE_TASK)
     .option('--workspace <dir>', 'your own project instead of the sample')
     .option('--policy <file>', 'rules of your own (YAML)')
-    .option('--approve <how>', 'answer asks: all, none, or ask')
-    .action(async (task: string, flags: DemoFlags) => {
-      context.exit(
-        flags.workspace ? await onOwnProject(context, task, flags) : await onSample(context, task),
-      );
+    .addOption(new Option('--approve <how>', 'answer asks: all, none, or ask').choices(APPROVE_MODES))
+    .action(async (task: string, flags: RunFlags) => {
+      const act = flags.workspace === undefined ? onSample : onOwnProject;
+      context.exit(await act(context, task, flags));
     });
 }
 
-async function onOwnProject(context: CommandContext, task: string, flags: DemoFlags): Promise<ExitCode> {
-  const { model, mode } = context.settings;
-  if (!process.env.ANTHROPIC_API_KEY && model.value === undefined) {
-    throw new CliError(
-      'usage',
-      'A project of your own needs a model: set ANTHROPIC_API_KEY, or --model scripted:FILE.',
-    );
-  }
+async function onOwnProject(context: CommandContext, task: string, flags: RunFlags): Promise<ExitCode> {
+  const { mode } = context.settings;
   return await run(
-    withSettings(context, { mode: mode.source === 'default' ? 'auto-edit' : mode.value }),
+    withSettings(context, mode.source === 'default' ? { mode: 'auto-edit' } : {}),
     task,
     flags,
   );
 }
 
-async function onSample(context: CommandContext, task: string): Promise<ExitCode> {
-  const { terminal } = context;
+async function onSample(context: CommandContext, task: string, flags: RunFlags): Promise<ExitCode> {
+  const { terminal, settings, json } = context;
   if (!existsSync(SAMPLE)) throw new CliError('workspace_invalid', `The sample project is not at ${SAMPLE}.`);
   const workspace = mkdtempSync(join(tmpdir(), 'interlock-sample-'));
   cpSync(SAMPLE, workspace, { recursive: true });
-  const scripted = !process.env.ANTHROPIC_API_KEY;
-  const model = context.settings.model.value ?? (scripted ? `scripted:${SCRIPT}` : undefined);
+  const model = settings.model.value ?? (process.env.ANTHROPIC_API_KEY ? undefined : `scripted:${SCRIPT}`);
+  const isScripted = model?.startsWith('scripted:') ?? false;
   terminal.note('');
   terminal.note(`Sample project (a copy): ${workspace}`);
   terminal.note(
-    scripted
-      ? 'No ANTHROPIC_API_KEY is set, so a scripted model plays the proposals; everything after them is real.'
-      : 'ANTHROPIC_API_KEY is set, so Claude proposes.',
+    isScripted
+      ? 'A scripted model plays the proposals, no API key is used; everything after them is real.'
+      : `The model is ${model ?? DEFAULT_MODEL}.`,
   );
   terminal.note(`Task: ${task}`);
   terminal.note('');
-  const code = await run(withSettings(context, { model, mode: 'auto-edit' }), task, { workspace });
+  const approve = flags.approve ?? (terminal.interactive ? 'ask' : unattended(isScripted));
+  const own = withSettings(
+    context,
+    model === undefined ? { mode: 'auto-edit' } : { model, mode: 'auto-edit' },
+  );
+  const code = await run(own, task, { ...flags, workspace, approve });
   const passes = testsPass(workspace);
-  if (!context.json) {
+  if (!json) {
     terminal.out(passes ? `The tests of ${workspace} pass now.` : `The tests of ${workspace} still fail.`);
     terminal.out('On a project of your own: npm start -- "<task>" --workspace DIR');
   }
   return code === EXIT.done && !passes ? EXIT.error : code;
 }
 
+/** Nobody is waited for: what our own script asks for on a host without a sandbox may run, what a model asks for may not. */
+function unattended(isScripted: boolean): ApproveMode {
+  return isScripted ? 'all' : 'none';
+}
+
 function withSettings(
   context: CommandContext,
-  flags: { model?: string | undefined; mode?: string | undefined },
+  given: Partial<Record<'model' | 'mode', string>>,
 ): CommandContext {
-  const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
-  const { natsUrl, stateDir, tenant, person, logLevel } = context.settings;
-  const kept = Object.fromEntries(
-    [natsUrl, stateDir, tenant, person, logLevel]
-      .filter(({ value }) => value)
-      .map(({ name, value }) => [name, value]),
-  );
-  return { ...context, settings: loadSettings({ ...kept, ...given }) };
+  const changed = Object.entries(given).map(([name, value]) => [
+    name,
+    { ...context.settings[name as 'model' | 'mode'], value, source: 'flag' },
+  ]);
+  return { ...context, settings: { ...context.settings, ...Object.fromEntries(changed) } };
 }
 
 /** Looks for itself, outside the harness: the answer above is the model's, this is the project's. */

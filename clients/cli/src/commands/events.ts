@@ -3,6 +3,9 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { withConnection } from '../house-connection.ts';
+import { wholeNumber } from '../numbers.ts';
+import { harmless } from '../render/harmless.ts';
+import { checkSessionId } from '../session-id.ts';
 
 export function registerEvents(program: Command, context: CommandContext): void {
   program
@@ -12,20 +15,24 @@ export function registerEvents(program: Command, context: CommandContext): void 
     .option('-f, --follow', 'go on until interrupted')
     .option('--from <seq>', 'first stream sequence', '0')
     .action(async (id: string, flags: { follow?: boolean; from: string }) => {
+      checkSessionId(id);
+      const fromSeq = wholeNumber('--from', flags.from, { least: 0 }) ?? 0;
       const stop = new AbortController();
-      process.once('SIGINT', () => stop.abort());
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
       await withConnection(context, 'record', async (connection) => {
         const session = await attachSession(connection, id);
         const follow = flags.follow === true;
         for await (const { seq, event, entry } of session.getEvents({
-          fromSeq: Number(flags.from),
+          fromSeq,
           follow,
           signal: stop.signal,
         })) {
           if (context.json) context.terminal.out(JSON.stringify({ ...event, seq }));
           else
             context.terminal.out(
-              `${String(seq).padStart(7)} ${String(event.time)} ${entry.type.padEnd(26)} ${String(event.intent ?? '')}`,
+              harmless(
+                `${String(seq).padStart(7)} ${String(event.time ?? '-')} ${entry.type.padEnd(26)} ${String(event.intent ?? '')}`,
+              ),
             );
         }
       });

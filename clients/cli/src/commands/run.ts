@@ -1,15 +1,17 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Budgets, type Mode, modeSchema } from '@interlock/contracts';
-import { putArtifact } from '@interlock/kit';
 import { groundsOf, openSession } from '@interlock/runtime';
 import { type Command, Option } from 'commander';
 import { APPROVE_MODES, type ApproveMode } from '../approvals.ts';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { type Connection, connect } from '../house-connection.ts';
-import { chooseModel, DEFAULT_MODEL } from '../model-choice.ts';
+import { connect } from '../house-connection.ts';
+import { checkModel, DEFAULT_MODEL, storeModel } from '../model-choice.ts';
+import { milliseconds, positive, wholeNumber } from '../numbers.ts';
+import { readPolicies, storePolicies } from '../policy-files.ts';
+import { checkSessionId } from '../session-id.ts';
 import { callerDirectory } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Watched, watchRun } from '../watch-run.ts';
@@ -45,31 +47,39 @@ export function registerRun(program: Command, context: CommandContext): void {
     });
 }
 
-/** Runs a task; returns the exit code. */
+/** Runs a task; returns the exit code. What can be refused without a house is refused before one is looked for. */
 export async function run(context: CommandContext, task: string, flags: RunFlags): Promise<ExitCode> {
   const { terminal, settings, json } = context;
+  if (flags.session !== undefined) checkSessionId(flags.session);
   const workspace = checkWorkspace(flags.workspace);
   const modelName = settings.model.value ?? defaultModel();
+  const model = checkModel(modelName);
+  const mode = checkMode(settings.mode.value);
+  const budgets = budgetsOf(flags);
+  const policies = readPolicies(workspace, flags.policy);
+  const quiet = flags.print === true;
   const connection = await connect(context, 'all');
   try {
     const session = await openSession(connection, {
       ...(flags.session === undefined ? {} : { session: flags.session }),
       workspace,
-      mode: checkMode(settings.mode.value),
-      model: await chooseModel(connection.bus, connection.tenant, modelName),
-      budgets: budgetsOf(flags),
-      policies: await uploadPolicies(connection, workspace, flags.policy),
+      mode,
+      model: await storeModel(connection.bus, connection.tenant, model),
+      budgets,
+      policies: await storePolicies(connection, policies),
     });
-    if (!json && !flags.print) terminal.note(`session ${session.id}, ${modelName}, ${workspace}`);
-    const message = await session.say(task);
+    if (!json && !quiet) terminal.note(`session ${session.id}, ${modelName}, ${workspace}`);
+    const { seq } = await session.say(task);
+    const approve = flags.approve ?? 'ask';
     const watched = await watchRun(session, {
       terminal,
       json,
-      quiet: flags.print === true,
-      approve: flags.approve ?? 'ask',
-      messageSeq: message.seq,
+      quiet,
+      approve,
+      messageSeq: seq,
+      lastSeq: null,
     });
-    printEnd(terminal, watched, { json, quiet: flags.print === true });
+    printEnd(terminal, watched, { json, quiet });
     return watched.exitCode;
   } finally {
     await connection.close();
@@ -97,49 +107,14 @@ function checkMode(mode: string | undefined): Mode {
 }
 
 function budgetsOf(flags: RunFlags): Budgets {
-  const number = (name: string, text: string | undefined): number | undefined => {
-    if (text === undefined) return undefined;
-    const value = Number(text);
-    if (!Number.isFinite(value) || value <= 0)
-      throw new CliError('usage', `${name} needs a number above 0, not "${text}".`);
-    return value;
-  };
-  const seconds = number('--max-seconds', flags.maxSeconds);
-  const entries = Object.entries({
-    maxTurns: number('--max-turns', flags.maxTurns),
-    maxTokens: number('--max-tokens', flags.maxTokens),
-    maxCostUsd: number('--max-cost', flags.maxCost),
-    maxWallMs: seconds === undefined ? undefined : Math.round(seconds * 1000),
+  const { maxTurns, maxTokens, maxCost, maxSeconds } = flags;
+  const given = Object.entries({
+    maxTurns: wholeNumber('--max-turns', maxTurns),
+    maxTokens: wholeNumber('--max-tokens', maxTokens),
+    maxCostUsd: positive('--max-cost', maxCost),
+    maxWallMs: milliseconds('--max-seconds', maxSeconds),
   });
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-}
-
-async function uploadPolicies(
-  connection: Connection,
-  workspace: string,
-  userFile: string | undefined,
-): Promise<{ user?: string; project?: string }> {
-  const upload = async (file: string): Promise<string> => {
-    const bytes = readPolicy(file);
-    const artifact = await putArtifact(connection.bus, connection.tenant, bytes, {
-      mediaType: 'application/yaml',
-      name: file,
-    });
-    return artifact.uri.slice('artifact://'.length);
-  };
-  const project = join(workspace, '.interlock', 'policy.yaml');
-  return {
-    ...(userFile === undefined ? {} : { user: await upload(resolve(callerDirectory(), userFile)) }),
-    ...(existsSync(project) ? { project: await upload(project) } : {}),
-  };
-}
-
-function readPolicy(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new CliError('usage', `The policy file ${file} cannot be read.`, { cause: error });
-  }
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 /** The result: as the last JSON line, or the answer on stdout and what it rests on beside it. */

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { CliError } from '../cli-error.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { withConnection } from '../house-connection.ts';
+import { wholeNumber } from '../numbers.ts';
 import { query } from '../query.ts';
+import { checkSessionId } from '../session-id.ts';
 
 export function registerShow(program: Command, context: CommandContext): void {
   program
@@ -12,7 +13,8 @@ export function registerShow(program: Command, context: CommandContext): void {
     .argument('<session>')
     .option('--at <seq>', 'as it was when everything up to this stream sequence was stored')
     .action(async (session: string, flags: { at?: string }) => {
-      const at = flags.at === undefined ? undefined : sequenceOf(flags.at);
+      checkSessionId(session);
+      const at = wholeNumber('--at', flags.at, { least: 0 });
       await withConnection(context, 'record', async (connection) => {
         const reply = await query(connection, 'query.state', {
           session,
@@ -23,11 +25,4 @@ export function registerShow(program: Command, context: CommandContext): void {
       });
       context.exit(EXIT.done);
     });
-}
-
-function sequenceOf(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0)
-    throw new CliError('usage', `--at needs a sequence, not "${text}".`);
-  return value;
 }

@@ -3,7 +3,10 @@ import type { IntentOutput, RuntimeOutput } from '@interlock/runtime';
 
 export interface IntentLine {
   readonly intent: string;
-  readonly text: string;
+  /** The tool and what it is about. */
+  readonly head: string;
+  /** The stages so far, oldest first. */
+  readonly stages: readonly string[];
   /** No further stage will come. */
   readonly done: boolean;
 }
@@ -19,10 +22,10 @@ export class IntentLines {
   /** Applies an output; returns the line as it reads now. */
   apply(output: Shown): IntentLine {
     const known = this.#lines.get(output.intent);
-    const head = known?.text ?? `${output.tool}${subjectOf(output)}`;
     const line = {
       intent: output.intent,
-      text: `${head} → ${segment(output)}`,
+      head: known?.head ?? `${output.tool}${subjectOf(output)}`,
+      stages: [...(known?.stages ?? []), stageOf(output)],
       done: output.type === 'tool.observation',
     };
     this.#lines.set(output.intent, line);
@@ -35,7 +38,22 @@ export class IntentLines {
   }
 }
 
-function segment(output: Shown): string {
+/** The whole line. */
+export function textOf({ head, stages }: IntentLine): string {
+  return [head, ...stages].join(' → ');
+}
+
+/** The line with its oldest stages left out until it fits: what happens now is what matters. */
+export function shortTextOf({ head, stages }: IntentLine, fits: (text: string) => boolean): string {
+  for (let from = 0; from < stages.length; from += 1) {
+    const shown = from === 0 ? stages : ['…', ...stages.slice(from)];
+    const text = [head, ...shown].join(' → ');
+    if (fits(text)) return text;
+  }
+  return [head, '…', ...stages.slice(-1)].join(' → ');
+}
+
+function stageOf(output: Shown): string {
   if (output.type === 'tool.observation') return `observed (${output.ending})`;
   switch (output.stage) {
     case 'proposed':

@@ -1,23 +1,42 @@
 /** Draws a run on stderr: live text, and intent lines that grow in place where the terminal can redraw. */
-import { stripVTControlCharacters } from 'node:util';
 import type { RuntimeOutput } from '@interlock/runtime';
 import type { Terminal } from '../terminal.ts';
-import { IntentLines } from './intent-lines.ts';
+import { fits, harmless, harmlessLine } from './harmless.ts';
+import { type IntentLine, IntentLines, shortTextOf, textOf } from './intent-lines.ts';
 
 export class Progress {
   readonly #terminal: Terminal;
   readonly #lines = new IntentLines();
   #drawn = 0;
   #inText = false;
+  #attempt = 0;
+  #held: RuntimeOutput[] | null = null;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
   }
 
+  /** Keeps back what comes, while something else has the screen. */
+  hold(): void {
+    this.settle();
+    this.#held ??= [];
+  }
+
+  /** Shows what was kept back, and goes on. */
+  resume(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const output of held) this.show(output);
+  }
+
   show(output: RuntimeOutput): void {
+    if (this.#held) {
+      this.#held.push(output);
+      return;
+    }
     switch (output.type) {
       case 'text.delta':
-        if (output.kind === 'text') this.#text(output.text);
+        if (output.kind === 'text') this.#text(output.text, output.attempt);
         return;
       case 'tool.intent':
       case 'tool.observation':
@@ -39,49 +58,50 @@ export class Progress {
     this.#drawn = 0;
   }
 
-  #text(text: string): void {
+  #text(text: string, attempt: number): void {
     if (!this.#terminal.redraws) return;
-    if (this.#drawn > 0) this.#drawn = 0;
-    this.#terminal.draw(harmless(text));
+    // Text of an earlier attempt is void, and what was drawn cannot be taken back.
+    if (this.#inText && attempt !== this.#attempt) this.settle();
+    this.#drawn = 0;
+    this.#attempt = attempt;
     this.#inText = true;
+    this.#terminal.draw(this.#terminal.paint('dim', harmless(text)));
   }
 
   #line(output: Extract<RuntimeOutput, { type: 'tool.intent' | 'tool.observation' }>): void {
     const line = this.#lines.apply(output);
-    if (!this.#terminal.redraws) {
-      if (line.done) this.#terminal.note(`  ${harmless(line.text)}`);
-      return;
-    }
-    const finished = line.done ? [line] : [];
-    this.#redraw(finished.map(({ text }) => text));
+    if (this.#terminal.redraws) this.#redraw(line.done ? `  ${markOf(output)} ${plain(textOf(line))}` : null);
+    else if (line.done) this.#terminal.note(`  ${plain(textOf(line))}`);
   }
 
   #above(text: string): void {
-    if (this.#terminal.redraws) this.#redraw([], text);
+    if (this.#terminal.redraws) this.#redraw(text);
     else this.#terminal.note(`  ${text}`);
   }
 
-  /** Replaces the block of open lines by the finished lines, a note, and what is still open. */
-  #redraw(finished: readonly string[], note?: string): void {
+  /** Replaces the block of open lines by a line that stays, and what is still open. */
+  #redraw(lasting: string | null): void {
     if (this.#inText) this.#terminal.draw('\n');
     this.#inText = false;
-    const open = this.#lines.open().map(({ text }) => this.#terminal.paint('dim', this.#fit(`  … ${text}`)));
-    const done = finished.map((text) => this.#fit(`  ✓ ${text}`));
+    const open = this.#lines.open().map((line) => this.#terminal.paint('dim', this.#fit(line)));
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A\u001b[J` : '';
-    const lines = [...done, ...(note === undefined ? [] : [note]), ...open];
+    const lines = lasting === null ? open : [lasting, ...open];
     this.#terminal.draw(`${up}${lines.map((text) => `${text}\n`).join('')}`);
     this.#drawn = open.length;
   }
 
-  #fit(text: string): string {
-    const clean = harmless(text).replaceAll('\n', ' ');
-    return clean.length <= this.#terminal.columns - 1
-      ? clean
-      : `${clean.slice(0, this.#terminal.columns - 2)}…`;
+  /** An open line must not wrap: going back up counts lines. */
+  #fit(line: IntentLine): string {
+    const columns = this.#terminal.columns - 1;
+    const text = shortTextOf(line, (one) => fits(`  … ${plain(one)}`, columns));
+    return harmlessLine(`  … ${plain(text)}`, columns);
   }
 }
 
-/** Text from models and tools may hold control sequences; a terminal must not obey them. */
-export function harmless(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/(?![\n\t])\p{Cc}/gu, '');
+function plain(text: string): string {
+  return harmless(text).replaceAll('\n', ' ');
+}
+
+function markOf(output: RuntimeOutput): string {
+  return output.type === 'tool.observation' && output.isError ? '✗' : '✓';
 }
