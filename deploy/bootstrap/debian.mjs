@@ -79,7 +79,7 @@ export function archiveSources(suite, files = aptFiles()) {
 }
 
 /** Undefined when this machine can fetch Debian packages, else why it can't. */
-export function whyNoDebian() {
+function whyNoDebian() {
   for (const program of ['apt-get', 'dpkg-deb']) if (!onPath(program)) return `no ${program} here`;
   return archiveSources() ? undefined : 'no apt source of the Debian archive here';
 }

@@ -33,7 +33,7 @@ export async function storeModel(bus: Bus, tenant: string, checked: CheckedModel
 }
 
 /** Splits at the first colon; a bare name is a model of Anthropic's. */
-export function splitName(name: string): [provider: string, rest: string] {
+function splitName(name: string): [provider: string, rest: string] {
   const at = name.indexOf(':');
   return at < 0 ? ['anthropic', name] : [name.slice(0, at), name.slice(at + 1)];
 }

@@ -8,12 +8,12 @@ import { runResultSchema } from './run-result.ts';
 import { SETTING_NAMES } from './settings.ts';
 
 /** Any command that cannot go on prints this as its last line. */
-export const errorLineSchema = z
+const errorLineSchema = z
   .looseObject({ type: z.literal('error'), code: z.string(), message: z.string() })
   .meta({ description: 'A command that cannot go on: the code is of docs/errors.md.' });
 
 /** A stored event: the envelope as it stands in the stream, and its sequence there. */
-export const eventLineSchema = z
+const eventLineSchema = z
   .looseObject({
     seq: z.int().positive().meta({ description: 'Stream sequence; not part of the stored envelope.' }),
     type: z.string(),
@@ -42,13 +42,13 @@ export const eventLineSchema = z
       'A stored event. One that is no JSON object has type "unreadable", its subject, and its bytes as `base64`.',
   });
 
-export const upLineSchema = z.looseObject({
+const upLineSchema = z.looseObject({
   service: z.string(),
   pid: z.int().positive(),
   health: z.url().meta({ description: 'Base of /livez, /readyz and /metrics.' }),
 });
 
-export const stateLineSchema = z
+const stateLineSchema = z
   .looseObject({
     tenant: z.string(),
     session: z.string(),
@@ -66,13 +66,13 @@ export const stateLineSchema = z
   })
   .meta({ description: 'The fold of the session, byte for byte the same for the same log.' });
 
-export const answerLineSchema = z.looseObject({
+const answerLineSchema = z.looseObject({
   intent: z.string(),
   session: z.string(),
   verdict: z.enum(['approve', 'reject', 'edit']),
 });
 
-export const settingLineSchema = z.looseObject({
+const settingLineSchema = z.looseObject({
   type: z.literal('setting'),
   name: z.enum(SETTING_NAMES),
   value: z.string(),
@@ -80,7 +80,7 @@ export const settingLineSchema = z.looseObject({
   variable: z.string(),
 });
 
-export const checkLineSchema = z.looseObject({
+const checkLineSchema = z.looseObject({
   type: z.literal('check'),
   name: z.string(),
   state: z.enum(['ok', 'note', 'fault']),
