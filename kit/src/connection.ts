@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import {
   AuthorizationError,
+  ClosedConnectionError,
   type ConnectionOptions,
   connect,
   type Msg,
@@ -59,8 +60,8 @@ export interface Bus {
   readonly replies: Replies;
   /**
    * One request, one reply. Waits for the connection within `timeoutMs`.
-   * Throws NATS's `TimeoutError`, `NoRespondersError` or `PermissionViolationError`, and `ConnectionError` at once when
-   * the connection is lost before the reply.
+   * Throws NATS's `TimeoutError`, `NoRespondersError` or `PermissionViolationError`, `ConnectionError` at once when the
+   * connection is lost before the reply, and `ClosedConnectionError` when it is closed for good.
    */
   request(subject: string, payload: Uint8Array | string, options: RequestOptions): Promise<Msg>;
   connected(): boolean;
@@ -106,7 +107,8 @@ function createBus(nc: NatsConnection, config: BusConfig): Bus {
     onReconnect: link.onReconnect,
     async request(subject, payload, { timeoutMs, headers }) {
       const started = performance.now();
-      if (!link.connected() && !(await link.whenConnected(timeoutMs))) throw new TimeoutError();
+      if (!link.connected() && !(await link.whenConnected(timeoutMs)))
+        throw nc.isClosed() ? new ClosedConnectionError() : new TimeoutError();
       const left = Math.max(1, timeoutMs - (performance.now() - started));
       const reply = nc.request(subject, payload, headers ? { timeout: left, headers } : { timeout: left });
       try {
@@ -170,13 +172,18 @@ async function connectWithin(config: BusConfig): Promise<NatsConnection> {
     try {
       return await connect({ ...toOptions(config), timeout: Math.max(100, Math.min(5000, left)) });
     } catch (error) {
-      const hopeless = error instanceof AuthorizationError;
+      const hopeless = error instanceof AuthorizationError && !isSlow(error);
       if (hopeless || performance.now() + 100 >= deadline) {
         throw new NatsUnreachableError([config.url].flat().join(','), limitMs, error);
       }
       await sleep(100 + Math.random() * 150);
     }
   }
+}
+
+/** The server gave up waiting for this process's proof of who it is: a busy machine, no wrong credentials. */
+function isSlow({ message }: AuthorizationError): boolean {
+  return /authentication timeout/i.test(message);
 }
 
 function isTooOld(version: string): boolean {

@@ -29,8 +29,13 @@ import { createObserverMetrics } from './metrics.ts';
 import type { Ports, SessionLog } from './ports.ts';
 import { createToolLookup } from './registry.ts';
 
-/** The facts that the observer turns into observations; what else is forged the event-store quarantines. */
-const VERIFIED: ReadonlySet<EventType> = new Set(['tool.execution.completed', 'execution.late']);
+/** Permits, claims and facts: what an observation rests on. A forged one must not stand in the way of the true one. */
+const VERIFIED: ReadonlySet<EventType> = new Set([
+  'tool.approval.allowed',
+  'tool.execution.started',
+  'tool.execution.completed',
+  'execution.late',
+]);
 
 export function verifierOf({ keys }: Pick<ServiceContext, 'keys'>): Verifier {
   return { keys, types: VERIFIED };
