@@ -41,7 +41,7 @@ const out = (text: string): void => void process.stdout.write(`${text}\n`);
 
 if (values.help) {
   out(
-    'npm run bench -- [--seconds 4] [--rounds 3] [--levels 1,16,64] [--mode processes|in-process] [--json]',
+    'npm run bench -- [--seconds 4] [--rounds 3] [--levels 1,16,64] [--mode processes|in-process] [--json] [--write]',
   );
   process.exit(0);
 }
