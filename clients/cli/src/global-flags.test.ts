@@ -27,6 +27,7 @@ describe('the flags of every command', () => {
 
   test('one without its value is refused', () => {
     expect(() => takeGlobals(['run', 'task', '--model'])).toThrow('--model needs a value');
+    expect(() => takeGlobals(['run', 'task', '--model', '--json'])).toThrow('--model needs a value');
   });
 
   test('no member of every object is a flag', () => {

@@ -48,7 +48,8 @@ export function takeGlobals(argv: readonly string[]): TakenGlobals {
     else {
       index += 1;
       const value = argv[index];
-      if (value === undefined) throw new CliError('usage', `${argument} needs a value.`);
+      if (value === undefined || value.startsWith('--'))
+        throw new CliError('usage', `${argument} needs a value.`);
       flags[setting] = value;
     }
   }

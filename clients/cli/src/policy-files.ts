@@ -52,7 +52,8 @@ function readPolicy(path: string): PolicyFile {
   }
   const loaded = loadBundle(bytes);
   if (loaded.ok) return { path, bytes };
-  throw new CliError('policy_invalid', `${path}: ${describeProblems(loaded.problems)}.`, {
+  const problems = describeProblems(loaded.problems).replaceAll('\n', '; ');
+  throw new CliError('policy_invalid', `${path}: ${problems}.`, {
     exitCode: EXIT.usage,
   });
 }

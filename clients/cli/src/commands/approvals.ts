@@ -11,7 +11,10 @@ import { harmless } from '../render/harmless.ts';
 export function registerApprovals(program: Command, context: CommandContext): void {
   const approvals = program
     .command('approvals')
-    .description('See and answer the calls that wait for a person.');
+    .description('See and answer the calls that wait for a person.')
+    .action(() => {
+      throw new CliError('usage', 'approvals needs one of ls, show, approve, deny, edit.');
+    });
   approvals
     .command('ls')
     .description('List them.')

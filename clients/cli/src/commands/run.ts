@@ -11,6 +11,7 @@ import { connect } from '../house-connection.ts';
 import { checkModel, DEFAULT_MODEL, storeModel } from '../model-choice.ts';
 import { milliseconds, positive, wholeNumber } from '../numbers.ts';
 import { readPolicies, storePolicies } from '../policy-files.ts';
+import { harmless } from '../render/harmless.ts';
 import { checkSessionId } from '../session-id.ts';
 import { callerDirectory } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
@@ -124,7 +125,7 @@ export function printEnd(terminal: Terminal, watched: Watched, how: { json: bool
     terminal.out(JSON.stringify(result));
     return;
   }
-  if (result.text) terminal.out(result.text);
+  if (result.text) terminal.out(harmless(result.text));
   if (how.quiet) return;
   const run = state.run?.id ?? state.lastRun?.id ?? '';
   const { observations, byEnding } = groundsOf(state, run);
