@@ -147,7 +147,9 @@ describe('run', () => {
     expect(approved.lines.find(({ type }) => type === 'tool.approval.allowed')).toMatchObject({
       data: { by: { kind: 'answer' } },
     });
-    const rejected = await place.run(['run', '--json', '--model', model, '--approve', 'none', 'write']);
+    const other = { tool: 'write_file', input: { path: 'other.txt', content: 'other\n' } };
+    const more = await place.script([{ parts: [other] }, { parts: [{ text: 'So be it.' }] }]);
+    const rejected = await place.run(['run', '--json', '--model', more, '--approve', 'none', 'write']);
     expect(rejected.code).toBe(0);
     expect(rejected.lines.find(({ type }) => type === 'tool.approval.denied')).toMatchObject({
       data: { kind: 'rejected' },
@@ -327,13 +329,9 @@ describe('what cannot be done', () => {
   ] as const)(
     '%j is refused with 2, a code and what to do, before anything is started',
     async (args, code) => {
-      const finished = await place.run([...args, '--json']);
-      // `--model` takes the flag that follows as its value.
-      const said = finished.lines.at(-1) ?? { code: 'usage' };
-      expect({ exit: finished.code, code: said.code }).toEqual({ exit: 2, code });
-      const plain = await place.run(args);
-      expect(plain.code).toBe(2);
-      expect(plain.stdout).toBe('');
+      const [finished, plain] = await Promise.all([place.run([...args, '--json']), place.run(args)]);
+      expect({ exit: finished.code, code: finished.lines.at(-1)?.code }).toEqual({ exit: 2, code });
+      expect({ exit: plain.code, stdout: plain.stdout }).toEqual({ exit: 2, stdout: '' });
       expect(plain.stderr).toMatch(new RegExp(`^interlock: .+ \\(${code}\\)\n$`));
     },
   );

@@ -4,7 +4,6 @@
  * A1. Only asks that are open now are answered, never those that history shows answered.
  * A2. One prompt at a time; one that is answered elsewhere, or expires, is taken away.
  */
-import { isCancel, select } from '@clack/prompts';
 import type { ConversationState } from '@interlock/contracts';
 import type { Answer, RuntimeOutput, Session } from '@interlock/runtime';
 import { harmless } from './render/harmless.ts';
@@ -114,6 +113,7 @@ async function askPerson(ask: Ask, terminal: Terminal, signal: AbortSignal): Pro
   terminal.note(harmless(detail));
   if (preview !== undefined) terminal.note(harmless(preview));
   terminal.note(terminal.paint('dim', `effects: ${effects.join(', ')}`));
+  const { isCancel, select } = await import('@clack/prompts');
   const choice = await select({
     message: 'Allow this call?',
     options: [

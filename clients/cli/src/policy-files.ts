@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { sha256OfArtifactUri } from '@interlock/contracts';
 import { putArtifact } from '@interlock/kit';
-import { describeProblems, loadBundle } from '@interlock/policy-engine';
 import type { RuntimeContext } from '@interlock/runtime';
 import { CliError } from './cli-error.ts';
 import { EXIT } from './exit-codes.ts';
@@ -20,11 +19,11 @@ export interface PolicyFiles {
 }
 
 /** Reads and checks them; `policy_invalid` for one that is no rule file. */
-export function readPolicies(workspace: string, userFile: string | undefined): PolicyFiles {
+export async function readPolicies(workspace: string, userFile: string | undefined): Promise<PolicyFiles> {
   const project = join(workspace, '.interlock', 'policy.yaml');
   return {
-    user: userFile === undefined ? null : readPolicy(resolve(callerDirectory(), userFile)),
-    project: existsSync(project) ? readPolicy(project) : null,
+    user: userFile === undefined ? null : await readPolicy(resolve(callerDirectory(), userFile)),
+    project: existsSync(project) ? await readPolicy(project) : null,
   };
 }
 
@@ -43,13 +42,14 @@ export async function storePolicies(
   };
 }
 
-function readPolicy(path: string): PolicyFile {
+async function readPolicy(path: string): Promise<PolicyFile> {
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(path);
   } catch (error) {
     throw new CliError('usage', `The policy file ${path} cannot be read.`, { cause: error });
   }
+  const { describeProblems, loadBundle } = await import('@interlock/policy-engine');
   const loaded = loadBundle(bytes);
   if (loaded.ok) return { path, bytes };
   const problems = describeProblems(loaded.problems).replaceAll('\n', '; ');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../command-context.ts';
-import { type Check, runChecks } from '../doctor-checks.ts';
+import type { Check } from '../doctor-checks.ts';
 import { EXIT } from '../exit-codes.ts';
 import { SETTING_NAMES } from '../settings.ts';
 
@@ -21,6 +21,8 @@ export function registerDoctor(program: Command, context: CommandContext): void 
           );
       }
       if (!json) terminal.out('');
+      // Loads half of the services: no other command should pay for it.
+      const { runChecks } = await import('../doctor-checks.ts');
       let faults = 0;
       for await (const check of runChecks(settings)) {
         if (check.state === 'fault') faults += 1;

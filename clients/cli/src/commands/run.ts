@@ -57,7 +57,7 @@ export async function run(context: CommandContext, task: string, flags: RunFlags
   const model = checkModel(modelName);
   const mode = checkMode(settings.mode.value);
   const budgets = budgetsOf(flags);
-  const policies = readPolicies(workspace, flags.policy);
+  const policies = await readPolicies(workspace, flags.policy);
   const quiet = flags.print === true;
   const connection = await connect(context, 'all');
   try {
@@ -131,7 +131,9 @@ export function printEnd(terminal: Terminal, watched: Watched, how: { json: bool
   const { observations, byEnding } = groundsOf(state, run);
   const endings = Object.entries(byEnding).map(([ending, count]) => `${count} ${ending}`);
   const rests =
-    observations === 0 ? 'no observation' : `${observations} recorded observations (${endings.join(', ')})`;
+    observations === 0
+      ? 'no observation'
+      : `${observations} recorded observation${observations === 1 ? '' : 's'} (${endings.join(', ')})`;
   terminal.note(terminal.paint('dim', `${result.status}; rests on ${rests}; session ${result.session}`));
   if (result.status === 'model_failed' && result.error)
     terminal.note(`${result.error.code}: ${result.error.message}`);
