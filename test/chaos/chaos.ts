@@ -25,6 +25,8 @@ export interface ChaosOptions {
   /** Kills, by hand and at failpoints, before the house is left in peace. */
   readonly kills: number;
   readonly nodes: 1 | 3;
+  /** Kills of nats-server meanwhile, of one node at a time; not among `kills`. */
+  readonly serverKills: number;
   /** Sessions under way at a time. */
   readonly sessions: number;
   /** Mean time between two random kills. */
@@ -83,6 +85,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
+type Four = [Random, Random, Random, Random];
+
 class Chaos {
   readonly #house: TestHouse;
   readonly #options: ChaosOptions;
@@ -93,6 +97,7 @@ class Chaos {
   readonly #started = performance.now();
   #opened = 0;
   #told = 0;
+  #serverKills = 0;
   #isHarming = true;
   #isVisiting = true;
 
@@ -107,10 +112,14 @@ class Chaos {
     const random = new Random(seed);
     const people = { first: await this.#house.client('ada'), second: await this.#house.client('bob') };
     const strays = new Strays(people.first);
-    const [loadRandom, killRandom, failRandom] = [random.fork(), random.fork(), random.fork()];
+    const [loadRandom, killRandom, failRandom, serverRandom] = [0, 1, 2, 3].map(() => random.fork()) as Four;
     const bound = new AbortController();
     const players = Array.from({ length: sessions }, () => this.#play(people, loadRandom, bound.signal));
-    await Promise.all([this.#killAtRandom(killRandom), this.#visitFailpoints(failRandom, strays)]);
+    await Promise.all([
+      this.#killAtRandom(killRandom),
+      this.#visitFailpoints(failRandom, strays),
+      this.#killServers(serverRandom),
+    ]);
     this.#isHarming = false;
     const harmedMs = performance.now() - this.#started;
     this.#tell('no more kills; waiting for every session to come to rest');
@@ -125,6 +134,7 @@ class Chaos {
     const report = reportOf({
       options: this.#options,
       counts: this.#fleet.counts(),
+      serverKills: this.#serverKills,
       missed: this.#missed,
       failures: this.#failures,
       verified,
@@ -162,6 +172,19 @@ class Chaos {
       const evenStarting = random.chance(0.2);
       if (this.#fleet.mayKill(service, evenStarting)) await this.#fleet.kill(service);
       this.#tellEvery(20);
+    }
+  }
+
+  /** A server is killed and comes back on what it had stored, at the same address. */
+  async #killServers(random: Random): Promise<void> {
+    const { nats } = this.#house;
+    for (let count = 0; count < this.#options.serverKills; count += 1) {
+      await sleep(random.between(2_000, 10_000));
+      const node = random.between(0, this.#options.nodes - 1);
+      await nats.kill(node);
+      await sleep(random.between(100, 1_500));
+      await nats.restart(node);
+      this.#serverKills += 1;
     }
   }
 

@@ -13,6 +13,7 @@ test(`${KILLS} kills of all services: no second effect, one observation an inten
     seed,
     kills: KILLS,
     nodes: 1,
+    serverKills: 0,
     sessions: 24,
     gapMs: 400,
     settleMs: 180_000,

@@ -4,6 +4,7 @@ import { type Findings, reportOf } from './report.ts';
 const clean: Findings = {
   options: { seed: 1, nodes: 1 },
   counts: { byService: { validator: 2, observer: 1 }, failpoints: { 'validator before-ack': 1 } },
+  serverKills: 0,
   missed: [],
   failures: [],
   verified: [

@@ -9,6 +9,8 @@ export interface ChaosReport {
   readonly seed: number;
   readonly nodes: number;
   readonly kills: { readonly total: number } & FleetCounts;
+  /** Kills of nats-server, not among the others. */
+  readonly serverKills: number;
   /** Failpoints that no service died at. */
   readonly missedFailpoints: readonly string[];
   readonly sessions: number;
@@ -34,6 +36,7 @@ export interface ChaosReport {
 export interface Findings {
   readonly options: Pick<ChaosOptions, 'seed' | 'nodes'>;
   readonly counts: FleetCounts;
+  readonly serverKills: number;
   readonly missed: readonly string[];
   /** Sessions that the client could not play. */
   readonly failures: readonly string[];
@@ -44,7 +47,7 @@ export interface Findings {
 }
 
 export function reportOf(findings: Findings): ChaosReport {
-  const { options, counts, missed, failures, verified, strays, logs, seconds } = findings;
+  const { options, counts, serverKills, missed, failures, verified, strays, logs, seconds } = findings;
   const violations = [
     ...failures,
     ...verified.flatMap((session) => session.violations),
@@ -56,6 +59,7 @@ export function reportOf(findings: Findings): ChaosReport {
     seed: options.seed,
     nodes: options.nodes,
     kills: { total: total(counts.byService), ...counts },
+    serverKills,
     missedFailpoints: missed,
     sessions: verified.length,
     runs: sum(verified.map(({ runs }) => runs)),

@@ -365,4 +365,25 @@ describe.each([1, 3] as const)('on %i server(s)', { timeout: 60_000 }, (nodes) =
       events: [{ seq, event: { type: 'unreadable', subject, base64 } }],
     });
   });
+
+  test('an envelope in bytes that are not canonical comes with them: they are what is hashed', async () => {
+    const story = await newStory();
+    const subject = `ev.v1.local.${story.session}.u.user.message`;
+    const text = '{"type": "user.message"}';
+    const seq = await store(subject, text);
+    const reply = await callRpc(bus, {
+      subject: rpcSubject.query('local', 'events'),
+      rpc: 'query.events',
+      request: { session: story.session, fromSeq: 1 },
+      timeoutMs: 5000,
+    });
+    if (!reply.ok) throw new Error(reply.message);
+    const strange = reply.events.find((event) => event.seq === seq);
+    expect(strange).toEqual({
+      seq,
+      event: { type: 'user.message' },
+      bytes: Buffer.from(text).toString('base64'),
+    });
+    for (const { bytes } of reply.events.filter((event) => event.seq !== seq)) expect(bytes).toBeUndefined();
+  });
 });
